@@ -518,6 +518,9 @@ pub enum CanaryCommand {
         /// SHA-256 of the candidate that you looked at; whichever is tried if not given
         #[arg(long, value_name = "SHA256")]
         contract: Option<String>,
+        /// Accept that the candidate closes ways out: answering, lifting, replacing
+        #[arg(long)]
+        allow_locked: bool,
     },
     /// Put every flow under the contract in force again
     Rollback {

@@ -75,6 +75,7 @@ pub fn quoted(word: &str) -> String {
 /// What to type about reasons. Names in braces stand for values of the finding.
 const COMMANDS: &[(Reason, &str)] = &[
     (Reason::AgentNotRegistered, "writkeeper agents register --contract FILE"),
+    (Reason::BecauseMissing, "--because TEXT"),
     (Reason::ProvenanceClaimed, "--trust-provenance"),
     (Reason::ContractInvalid, "writkeeper contract check FILE"),
     (Reason::NotEnforcedYet, "--allow-inert"),
@@ -85,10 +86,10 @@ const COMMANDS: &[(Reason, &str)] = &[
     (Reason::StateUnknown, "writkeeper context set KEY JSON"),
     (Reason::Halted, "writkeeper resume --because TEXT"),
     (Reason::GroupHalted, "writkeeper resume --group NAME --because TEXT"),
-    (Reason::AgentPassive, "writkeeper agents lift {agent} passive"),
-    (Reason::AgentSuspended, "writkeeper agents lift {agent} suspended"),
-    (Reason::AgentDegraded, "writkeeper agents lift {agent} degraded"),
-    (Reason::AgentEscalationOnly, "writkeeper agents lift {agent} escalation-only"),
+    (Reason::AgentPassive, "writkeeper agents lift {agent} passive --because TEXT"),
+    (Reason::AgentSuspended, "writkeeper agents lift {agent} suspended --because TEXT"),
+    (Reason::AgentDegraded, "writkeeper agents lift {agent} degraded --because TEXT"),
+    (Reason::AgentEscalationOnly, "writkeeper agents lift {agent} escalation-only --because TEXT"),
     (Reason::AnswerUnsigned, "writkeeper escalations answer {question} … --as {person} --because … --key FILE"),
     (Reason::AnswerKeyWrong, "writkeeper people enrol {person}"),
     (Reason::ApprovalUnknown, "writkeeper escalations"),

@@ -54,7 +54,7 @@ fn a_group_is_stopped_by_name_and_lifted_with_a_reason() {
     let report = writkeeper(folder, "report", "", 0);
     assert!(report.contains("halted group `payments` by operator:"), "{report}");
     let said = writkeeper(folder, "resume --group office --because x", "", 1);
-    assert!(said.contains("is not stopped"), "{said}");
+    assert!(said.contains("NOT_HALTED") && said.contains("is not stopped") && !said.contains("params"), "{said}");
     writkeeper(folder, "resume --group payments --because over", "", 0);
     decided(folder, "payer", "a", 0);
 }
@@ -189,4 +189,96 @@ fn a_canary_takes_its_share_of_flows_is_promoted_and_rolled_back_with_who_and_wh
     writkeeper(folder, "verify payer.export", "", 0);
     let flips = writkeeper(folder, "contract backtest tighter.yaml --json", "", 1);
     assert!(flips.lines().last().unwrap().starts_with(r#"{"decisions":43,"#), "{flips}");
+}
+
+#[test]
+fn switches_and_lifts_say_what_they_reach_and_what_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "group: payments\n");
+    let listed = writkeeper(folder, "agents", "", 0) + &writkeeper(folder, "agents show payer", "", 0);
+    assert!(listed.contains("group payments") && listed.contains("group     payments"), "{listed}");
+    let said = writkeeper(folder, "halt --group paymints --because fire", "", 0);
+    assert!(said.contains("no agent is in group `paymints` now"), "{said}");
+    let said = writkeeper(folder, "halt --group payments --because fire", "", 0);
+    assert!(!said.contains("no agent"), "{said}");
+    let said = writkeeper(folder, "resume --because out", "", 0);
+    assert!(said.contains("group `payments` is still halted") && said.contains("--group paymints"), "{said}");
+    let said = writkeeper(folder, "agents lift payer suspended --because x", "", 1);
+    assert!(said.contains("nothing holds agent `payer` in SUSPENDED") && said.contains("agents show payer"), "{said}");
+    assert!(!said.contains("two writers"), "{said}");
+}
+
+#[test]
+fn attention_keeps_what_it_was_not_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "");
+    writkeeper(folder, "people attention desk --questions 3 --per 1h --spent escalation_only", "", 0);
+    writkeeper(folder, "people attention office --questions 5", "", 0);
+    let said = writkeeper(folder, "people attention desk --questions 30", "", 0);
+    assert!(said.contains("asked 0 of 30 within 1h, then ESCALATION_ONLY"), "{said}");
+    let said = writkeeper(folder, "people attention desk --per 2h", "", 0);
+    assert!(said.contains("asked 0 of 30 within 2h, then ESCALATION_ONLY"), "{said}");
+    let said = writkeeper(folder, "people attention desk --unbounded", "", 0);
+    assert!(said.contains("desk  takes every question") && !said.contains("no group"), "{said}");
+    let said = writkeeper(folder, "people attention nobody --spent refuse", "", 64);
+    assert!(said.contains("--questions COUNT"), "{said}");
+}
+
+#[test]
+fn a_canary_says_what_its_share_does_not_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let watch = "watch:\n  size: { sum: params.amount, max: 100, over: 1h }\n";
+    agent(folder, "payer", &format!("    limits: {{ amount: {{ max: 10 }} }}\n{watch}"));
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    let start = |text: String| {
+        std::fs::write(folder.join("tried.yaml"), text).unwrap();
+        writkeeper(folder, "contract canary start tried.yaml --share 1% --because test", "", 0)
+    };
+    let said = start(text.replace("max: 10 ", "max: 1000 "));
+    assert!(said.contains("can stay in it") && said.contains("up to its budgets"), "{said}");
+    assert!(!said.contains("words monitor"), "{said}");
+    let said = start(text.replace("max: 10 ", "max: 4 "));
+    assert!(!said.contains("can stay in it"), "{said}");
+    let said = start(text.replace("max: 100,", "max: 99,"));
+    assert!(said.contains("words monitor `size` otherwise") && said.contains("starts anew"), "{said}");
+}
+
+#[test]
+fn a_contract_that_asks_people_where_nobody_is_known_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "");
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    let asks = "    ask: [{ when: \"true\", reason: LOOK }]\nescalation: { approvers: [desk] }\n";
+    std::fs::write(folder.join("asks.yaml"), text.clone() + asks).unwrap();
+    let nobody = "nobody is known here";
+    let said = writkeeper(folder, "contract canary start asks.yaml --share 5% --because test", "", 0);
+    assert!(said.contains(nobody), "{said}");
+    assert!(writkeeper(folder, "contract canary promote payer --because test", "", 0).contains(nobody));
+    assert!(writkeeper(folder, "agents activate --contract asks.yaml", "", 0).contains(nobody));
+    assert!(!writkeeper(folder, "agents activate --contract payer.yaml", "", 0).contains(nobody));
+    // People leave while a canary runs.
+    std::fs::write(folder.join("people.yaml"), "desk: [ann]\n").unwrap();
+    writkeeper(folder, "people set people.yaml", "", 0);
+    writkeeper(folder, "contract canary start asks.yaml --share 5% --because test", "", 0);
+    std::fs::write(folder.join("people.yaml"), "office: [ann]\n").unwrap();
+    writkeeper(folder, "people set people.yaml", "", 0);
+    let said = writkeeper(folder, "contract canary promote payer --because test", "", 65);
+    assert!(said.contains("closes a way out"), "{said}");
+    writkeeper(folder, "contract canary promote payer --because test --allow-locked", "", 0);
+}
+
+#[test]
+fn a_backtest_of_an_agent_that_decided_nothing_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "");
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    std::fs::write(folder.join("typo.yaml"), text.replace("agent: payer", "agent: prayer")).unwrap();
+    let said = writkeeper(folder, "contract backtest typo.yaml", "", 0);
+    assert!(said.contains("agent `prayer` has no decision in this history"), "{said}");
+    assert!(!writkeeper(folder, "contract backtest payer.yaml", "", 0).contains("no decision"));
 }

@@ -47,6 +47,7 @@ fn what_cannot_be_used_ends_with_2_and_a_sentence() {
     check("adwim", "1\n", 2, "there is no monitor `adwim`; did you mean `adwin`?");
     check("adwin", "1\ntwo\n", 2, "line 2: `two` is no number");
     check("ddm", "1\n0.5\n", 2, "line 2: `ddm` takes 1 for an error and 0 for none");
+    check("hddm_a", "0.5\n2\n", 2, "line 2: `hddm_a` takes numbers from 0 to 1");
     check("kswin", "inf\n", 2, "line 1: `inf` is no number");
 }
 
@@ -81,6 +82,9 @@ fn a_store_tells_its_monitors_and_their_trips() {
         (&top["monitors"][0]["tripped"], &top["monitors"][0]["reading"]),
         (&true.into(), &"10.5 against 10".into())
     );
+    let history = writkeeper(folder.path(), &["agents", "show", "bot", "--store", "kept.db"], "");
+    let history = String::from_utf8(history.stdout).unwrap();
+    assert!(history.contains("monitor_tripped SUSPENDED: monitor `size`: mean is 10.5 against 10"), "{history}");
     let report = writkeeper(folder.path(), &["report", "--store", "kept.db"], "");
     let report = String::from_utf8(report.stdout).unwrap();
     assert!(report.contains("alarms of monitors\n       1  bot size"), "{report}");
@@ -188,4 +192,49 @@ fn an_erased_decision_of_the_window_is_not_called_damage() {
     desk.run(&format!("ledger erase {} --because forgotten --store kept.db", intents[1]), "", 0);
     let said = desk.verifies(2);
     assert!(said.contains("not replayable: erased"), "{said}");
+}
+
+#[test]
+fn a_monitor_that_the_contract_no_longer_has_is_not_said_to_watch() {
+    let folder = tempfile::tempdir().unwrap();
+    let says = |words: &str, input: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = writkeeper(folder.path(), &words, input);
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let contract =
+        "agent: bot\nactions:\n  pay:\n    once: \"pay:{order}\"\n    params: { order: text, amount: number }\n";
+    let watching = format!("{contract}watch:\n  size: {{ mean: params.amount, max: 10, over: 3 }}\n");
+    std::fs::write(folder.path().join("bot.yaml"), &watching).unwrap();
+    std::fs::write(folder.path().join("bare.yaml"), contract).unwrap();
+    std::fs::write(folder.path().join("tried.yaml"), watching.replace("max: 10", "max: 9")).unwrap();
+    let line = |order: u32| {
+        format!("{{\"agent\":\"bot\",\"action\":\"pay\",\"params\":{{\"order\":\"o{order}\",\"amount\":5}}}}\n")
+    };
+    says("decide --quiet --store kept.db --contract bot.yaml", &line(1));
+    assert!(says("monitors --store kept.db", "").contains("bot size  watching"));
+    says("contract canary start tried.yaml --share 100% --because tried --store kept.db", "");
+    says("decide --quiet --store kept.db", &line(2));
+    let shown = says("monitors --store kept.db", "");
+    assert!(shown.contains("bot size (candidate)  watching") && !shown.contains("candidate:"), "{shown}");
+    says("contract canary rollback bot --because enough --store kept.db", "");
+    assert!(says("monitors --store kept.db", "").contains("bot size (candidate)  not in the contract"));
+    says("agents activate --contract bare.yaml --store kept.db", "");
+    let shown = says("monitors --store kept.db", "");
+    assert!(shown.contains("bot size  not in the contract") && !shown.contains("watching"), "{shown}");
+    assert!(says("monitors --store kept.db --json", "").contains(r#""in_contract":false"#));
+    assert!(!says("top --once --store kept.db", "").contains("size"));
+}
+
+#[test]
+fn the_bar_of_a_lower_bound_fills_up_towards_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let contract = "agent: bot\nactions:\n  pay:\n    once: \"pay:{order}\"\n    params: { order: text, amount: number }\n\
+                    watch:\n  size: { mean: params.amount, min: 2, over: 1 }\n";
+    std::fs::write(folder.path().join("bot.yaml"), contract).unwrap();
+    let line = "{\"agent\":\"bot\",\"action\":\"pay\",\"params\":{\"order\":\"a\",\"amount\":8}}\n";
+    writkeeper(folder.path(), &["decide", "--quiet", "--store", "kept.db", "--contract", "bot.yaml"], line);
+    let shown = writkeeper(folder.path(), &["monitors", "--store", "kept.db"], "");
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("[#####...............] 8 against 2"), "{shown}");
 }

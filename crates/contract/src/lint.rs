@@ -2,6 +2,7 @@
 
 use crate::cursor::join;
 use crate::source::{Diagnostic, Place, Severity};
+use crate::watches;
 use kernel::argument;
 use kernel::contract::comparison::Comparison;
 use kernel::contract::{Action, Amount, Ask, Contract, Executor, Limit, Matching, Role, params};
@@ -16,6 +17,7 @@ pub fn lint(contract: &Contract) -> Vec<Diagnostic> {
     lint_resources(contract, &mut found);
     lint_plugins(contract, &mut found);
     lint_approvers(contract, &mut found);
+    watches::lint(contract, &mut found);
     for (name, action) in &contract.actions {
         let path = join("actions", name);
         lint_reachable(&path, action, contract.role, &mut found);
@@ -35,10 +37,10 @@ pub fn lint(contract: &Contract) -> Vec<Diagnostic> {
     found.0
 }
 
-struct Found(Vec<Diagnostic>);
+pub(crate) struct Found(Vec<Diagnostic>);
 
 impl Found {
-    fn at(&mut self, code: &'static str, path: &str, message: impl Into<String>, help: &str) {
+    pub(crate) fn at(&mut self, code: &'static str, path: &str, message: impl Into<String>, help: &str) {
         self.0.push(Diagnostic {
             code,
             severity: Severity::Warning,

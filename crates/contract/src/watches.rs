@@ -1,10 +1,14 @@
 //! Reading and checking what a contract watches.
 
 use crate::cursor::{Fields, Report, join};
+use crate::lint::Found as Warnings;
 use crate::read::consistency::Found;
-use kernel::contract::{Action, Contract, Series, WATCHES_MAX, Watch};
+use kernel::contract::{Action, Contract, Limit, Series, WATCHES_MAX, Watch, params};
+use kernel::monitors::MonitorKind;
 use std::collections::BTreeMap;
+use values::decimal::Decimal;
 use values::ids;
+use values::json::Json;
 
 /// The monitors of the document, in either form.
 pub(crate) fn read_all(fields: &Fields<'_>, report: &mut Report) -> BTreeMap<String, Watch> {
@@ -32,7 +36,8 @@ pub(crate) fn check(contract: &Contract, found: &mut Found) {
     }
     for (name, watch) in &contract.watch {
         let path = join("watch", name);
-        if ids::identifier_problem(name).is_some() {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+        if ids::identifier_problem(name).is_some() || !name.chars().all(is_plain) {
             found.at(&path, format!("`{name}` is no name for a monitor"), Some("use letters, digits, `-` and `_`"));
         }
         for (key, actions) in [("actions", &watch.actions), ("revoke", &watch.revoke)] {
@@ -61,8 +66,101 @@ fn check_series(path: &str, watch: &Watch, contract: &Contract, found: &mut Foun
             Some(_) | None => {}
         }
     }
+    for param in watch.series.params() {
+        let declaring = watched.iter().filter(|(_, action)| action.declares(param));
+        let never: Option<Vec<String>> = declaring.map(|(_, action)| params::not_a_number(action, param)).collect();
+        if let Some(kind) = never.and_then(|never| never.into_iter().next()) {
+            let message = format!("`{param}` is {kind}, and a monitor measures numbers");
+            found.at(&join(path, "of"), message, Some("watch a numeric param, or a `share` of an expression over it"));
+        }
+    }
+    check_share(path, watch, found);
     if watched.is_empty() && matches!(watch.series, Series::When(_) | Series::Failed) {
         found.at(path, "there is no action that it could watch", Some("name one under `actions:`"));
+    }
+}
+
+/// A share lies from 0 to 1: what is no bound to it looks like a watch and is none.
+fn check_share(path: &str, watch: &Watch, found: &mut Found) {
+    if watch.kind != MonitorKind::Share {
+        return;
+    }
+    let bound = |key: &str| watch.settings.get(key).and_then(Json::as_number);
+    if let Some(max) = bound("max").filter(|max| *max >= Decimal::from(1)) {
+        let message = format!("a share is never above `max` {max}, so this can never trip");
+        found.at(&join(path, "max"), message, Some("write a number below 1"));
+    }
+    if let Some(min) = bound("min").filter(|min| *min <= Decimal::ZERO) {
+        let message = format!("a share is never below `min` {min}, so this can never trip");
+        found.at(&join(path, "min"), message, Some("write a number above 0"));
+    }
+}
+
+/// What is legal about them and probably not meant.
+pub(crate) fn lint(contract: &Contract, found: &mut Warnings) {
+    for (name, watch) in &contract.watch {
+        let path = join("watch", name);
+        let counts = |(action, said): &(&String, &Action)| {
+            if watch.actions.is_empty() { !said.reads } else { watch.actions.contains(*action) }
+        };
+        let watched: Vec<&Action> = contract.actions.iter().filter(counts).map(|(_, action)| action).collect();
+        for param in watch.series.params() {
+            let optional = |action: &&Action| action.declares(param) && !must_come(contract, action, param);
+            if watched.iter().copied().any(|action| optional(&action)) {
+                let message = format!("`{param}` is optional: an agent that leaves it out is not measured");
+                found.at(
+                    "MONITOR_OPTIONAL",
+                    &join(&path, "of"),
+                    message,
+                    "make it required, or give it a numeric limit",
+                );
+            }
+        }
+        lint_domain(&path, watch, &watched, found);
+        lint_bounds(&path, watch, &watched, found);
+        let is_count = watch.settings.get("over").is_none_or(|over| over.as_number().is_some());
+        if is_count && watch.settings.contains_key("at_least") {
+            let message = "a window by count is full at `over` values, so `at_least` does nothing";
+            found.at("MONITOR_AT_LEAST", &join(&path, "at_least"), message, "remove it, or write `over` as a time");
+        }
+    }
+}
+
+/// Whether a proposal without the param is refused.
+fn must_come(contract: &Contract, action: &Action, param: &str) -> bool {
+    let budgets = action.budgets.iter().chain(&contract.budgets);
+    let is_summed = budgets.into_iter().any(|budget| budget.sum.as_deref() == Some(param));
+    params::is_required(action, param) || is_summed || action.limits.get(param).is_some_and(Limit::is_numeric)
+}
+
+/// Hoeffding's and McDiarmid's bounds hold for numbers from 0 to 1; others are not taken.
+fn lint_domain(path: &str, watch: &Watch, watched: &[&Action], found: &mut Warnings) {
+    let (MonitorKind::HddmA | MonitorKind::HddmW, Series::Param(param)) = (watch.kind, &watch.series) else { return };
+    let fits = |limit: &Limit| limit.max.is_some_and(|most| most <= Decimal::from(1)) && !limit.signed;
+    let declaring = || watched.iter().filter(|action| action.declares(param));
+    if declaring().any(|action| !action.limits.get(param).is_some_and(fits)) {
+        let kind = watch.kind.word();
+        let message =
+            format!("`{kind}` takes numbers from 0 to 1, and `{param}` may be others, which are not measured");
+        found.at("MONITOR_DOMAIN", &join(path, "of"), message, "limit the param to 0 to 1, or watch an expression");
+    }
+}
+
+/// A bound that no permitted value passes never trips.
+fn lint_bounds(path: &str, watch: &Watch, watched: &[&Action], found: &mut Warnings) {
+    let (MonitorKind::Mean, Series::Param(param)) = (watch.kind, &watch.series) else { return };
+    let limits: Vec<Option<&Limit>> =
+        watched.iter().filter(|action| action.declares(param)).map(|action| action.limits.get(param)).collect();
+    let bound = |key: &str| watch.settings.get(key).and_then(Json::as_number);
+    let every =
+        |fits: &dyn Fn(&Limit) -> bool| !limits.is_empty() && limits.iter().all(|limit| limit.is_some_and(fits));
+    if let Some(max) = bound("max").filter(|max| every(&|limit| limit.max.is_some_and(|most| most <= *max))) {
+        let message = format!("no permitted `{param}` is above {max}, so `max` can never trip");
+        found.at("MONITOR_NEVER_TRIPS", &join(path, "max"), message, "lower it below the limit of the param");
+    }
+    if let Some(min) = bound("min").filter(|min| every(&|limit| limit.min.is_some_and(|least| least >= *min))) {
+        let message = format!("no permitted `{param}` is below {min}, so `min` can never trip");
+        found.at("MONITOR_NEVER_TRIPS", &join(path, "min"), message, "raise it above the limit of the param");
     }
 }
 

@@ -6,7 +6,7 @@ use kernel::contract::ways_out::closed;
 use kernel::person::Person;
 use values::json::Json;
 
-const ASKS: &str = "agent: bot\nactions:\n  pay:\n    once: \"pay:{order}\"\n    params: { order: text, amount: number }\n    \
+const ASKS: &str = "agent: bot\nactions:\n  pay:\n    once: \"pay:{order}\"\n    params: { order: text, amount: number, fee: number, shift: signed number }\n    \
                     limits: { amount: { min: 12, max: 50 } }\n    ask: amount <= 50\n";
 
 /// `people` are their groups; each is one person.
@@ -45,4 +45,11 @@ fn a_monitor_does_not_trip_again_whatever_is_done() {
     check(&watch("max: 11"), &[], &["lifting watch.size"]);
     check(&watch("min: 51"), &[], &["lifting watch.size"]);
     check(&watch("max: 11, then: WARN"), &[], &[]);
+    let band = |band: &str| format!("watch:\n  size: {{ {band}, over: 1 }}\n");
+    check(&band("share: params.amount > 5, max: -1"), &[], &["lifting watch.size"]);
+    check(&band("share: params.amount > 5, min: 2"), &[], &["lifting watch.size"]);
+    check(&band("share: params.amount > 5, max: 0"), &[], &[]);
+    // What is not signed is not below zero, with a limit or without.
+    check(&band("mean: params.fee, max: -1"), &[], &["lifting watch.size"]);
+    check(&band("mean: params.shift, max: -1"), &[], &[]);
 }

@@ -4,7 +4,7 @@ use crate::canary::Canary;
 use crate::contract::amend::Amendment;
 use crate::contract::{Role, words};
 use ledger::ed25519::PublicKey;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use values::ids::Digest;
 use values::time::Instant;
 
@@ -112,6 +112,8 @@ pub struct AgentRow {
     pub parent: Option<String>,
     /// The group whose kill switch stops it too, as its contract in force says.
     pub group: Option<String>,
+    /// The monitors of its contract in force by the names of their rows, each with the digest of its wording.
+    pub watched: BTreeMap<String, Digest>,
     /// The version it shook hands with.
     pub version: Option<String>,
     /// Hash of its session token, and until when the token counts.
@@ -143,6 +145,7 @@ impl AgentRow {
             offered: None,
             parent: None,
             group: None,
+            watched: BTreeMap::new(),
             version: None,
             session: None,
             amendments: Vec::new(),
@@ -156,6 +159,12 @@ impl AgentRow {
             Some(canary) if canary.takes(flow) => Some(canary.contract),
             Some(_) | None => self.contract,
         }
+    }
+
+    /// Whether a monitor, worded so, is one of the contract in force or of the candidate that runs beside it.
+    pub fn watches(&self, row: &str, wording: Digest) -> bool {
+        let tried = self.canary.as_ref().and_then(|canary| canary.watched.get(row));
+        self.watched.get(row).or(tried).is_some_and(|known| *known == wording)
     }
 
     /// The hardest of what is held against it.

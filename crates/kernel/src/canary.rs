@@ -9,7 +9,7 @@ use crate::contract::{Contract, Mode, Watch};
 use crate::evaluator::{Compiled, CompiledAction};
 use crate::plan::PlannedBudget;
 use crate::stored::{text_of, texts_of};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use values::ids::Digest;
 use values::json::Json;
@@ -69,6 +69,8 @@ pub struct Canary {
     /// Monitors that the candidate words otherwise than the contract in force: they have rows of their own, because a
     /// monitor that is worded otherwise at every other decision would start anew at every other decision.
     pub apart: BTreeSet<String>,
+    /// The candidate's monitors by the names of their rows, each with the digest of its wording.
+    pub watched: BTreeMap<String, Digest>,
 }
 
 impl Canary {
@@ -84,6 +86,15 @@ impl Canary {
         if self.apart.contains(name) { own_monitor(name) } else { name.to_owned() }
     }
 
+    /// Its monitors once it is in force: those with rows of their own take the usual names.
+    pub(crate) fn watched_in_force(&self) -> BTreeMap<String, Digest> {
+        let usual = |row: &String| {
+            let own = self.apart.iter().find(|name| own_monitor(name) == *row);
+            own.unwrap_or(row).clone()
+        };
+        self.watched.iter().map(|(row, wording)| (usual(row), *wording)).collect()
+    }
+
     /// As the agent's row keeps it.
     pub fn to_json(&self) -> Json {
         Json::object([
@@ -94,6 +105,7 @@ impl Canary {
             ("by", Json::text(self.by.as_str())),
             ("because", Json::text(self.because.as_str())),
             ("apart", Json::texts(self.apart.iter().map(String::as_str))),
+            ("watched", wordings_json(&self.watched)),
         ])
     }
 
@@ -107,17 +119,34 @@ impl Canary {
             by: text_of(json, "by")?,
             because: text_of(json, "because")?,
             apart: texts_of(json, "apart")?.into_iter().collect(),
+            watched: wordings_of(json.get("watched")?)?,
         })
     }
 }
 
-/// The row of a candidate's own monitor. No contract can choose a name that starts with a blank.
-pub(crate) fn own_monitor(name: &str) -> String {
-    format!(" candidate:{name}")
+/// The row of a candidate's own monitor. No contract can choose a name with a blank in it.
+pub fn own_monitor(name: &str) -> String {
+    format!("{name} (candidate)")
+}
+
+/// The digests of the wordings of a contract's monitors, by name.
+pub(crate) fn wordings(contract: &Contract) -> BTreeMap<String, Digest> {
+    contract.watch.iter().map(|(name, watch)| (name.clone(), watch.wording(contract.mode))).collect()
+}
+
+/// The same as rows keep them.
+pub(crate) fn wordings_json(watched: &BTreeMap<String, Digest>) -> Json {
+    Json::Object(watched.iter().map(|(name, digest)| (name.clone(), Json::text(digest.to_string()))).collect())
+}
+
+/// Reads them back.
+pub(crate) fn wordings_of(json: &Json) -> Option<BTreeMap<String, Digest>> {
+    let wording = |(name, digest): (&String, &Json)| Some((name.clone(), Digest::parse(digest.as_text()?)?));
+    json.as_object()?.iter().map(wording).collect()
 }
 
 /// The monitors that two contracts word otherwise.
-pub(crate) fn apart(candidate: &Contract, live: &Contract) -> BTreeSet<String> {
+pub fn apart(candidate: &Contract, live: &Contract) -> BTreeSet<String> {
     let observes = |contract: &Contract| contract.mode == Mode::Observe;
     let differs = |(name, watch): &(&String, &Watch)| {
         live.watch.get(*name).is_some_and(|other| other != *watch || observes(candidate) != observes(live))
@@ -158,6 +187,7 @@ mod tests {
             by: "operator:ann".to_owned(),
             because: "softer".to_owned(),
             apart: BTreeSet::from(["size".to_owned()]),
+            watched: BTreeMap::from([("size (candidate)".to_owned(), Digest::of("wording"))]),
         }
     }
 
@@ -192,6 +222,9 @@ mod tests {
     fn it_is_kept_as_it_is() {
         let canary = canary("2.5%", "c-1");
         assert_eq!(Canary::from_json(&canary.to_json()), Some(canary.clone()));
-        assert_eq!((canary.monitor("size"), canary.monitor("rate")), (" candidate:size".to_owned(), "rate".to_owned()));
+        assert_eq!(
+            (canary.monitor("size"), canary.monitor("rate")),
+            ("size (candidate)".to_owned(), "rate".to_owned())
+        );
     }
 }

@@ -112,9 +112,14 @@ impl Reading {
     }
 
     /// How far the statistic is on its way to the threshold, in hundredths, for a chart. Nothing where that has no
-    /// meaning.
-    pub fn hundredths(&self) -> Option<u64> {
-        let share = self.statistic.parse::<f64>().ok()? / self.threshold.parse::<f64>().ok()?;
+    /// meaning. A lower bound is reached from above.
+    pub fn hundredths(&self, is_lower: bool) -> Option<u64> {
+        let (statistic, threshold) = (self.statistic.parse::<f64>().ok()?, self.threshold.parse::<f64>().ok()?);
+        let share = match is_lower {
+            true if statistic <= threshold => 1.0,
+            true => threshold / statistic,
+            false => statistic / threshold,
+        };
         share.is_finite().then(|| whole(share.clamp(0.0, 100.0) * 100.0))
     }
 }

@@ -117,6 +117,10 @@ reasons! {
         "`{field}` {problem}"
         | "correct `{field}` and propose again"
         | "compare the params of the action in the contract with what the agent sends";
+    BecauseMissing "BECAUSE_MISSING" Input:
+        "{what} needs a reason"
+        | "say why, in words"
+        | "say why, in words: the record keeps them beside who did it";
     AgentUnknown "AGENT_UNKNOWN" Agent:
         "agent `{agent}` is unknown here{expected}"
         | "propose under your own name"
@@ -401,6 +405,14 @@ reasons! {
         "group `{group}` is stopped by {by}: {because}"
         | "wait until it is lifted"
         | "resume the group when it is safe";
+    NotHalted "NOT_HALTED" Runtime:
+        "group `{group}` is not stopped"
+        | "go on"
+        | "look at which groups are stopped: `report` and `top` name them";
+    SwitchRefused "SWITCH_REFUSED" Runtime:
+        "group `{group}` {problem}"
+        | "name the group as its contracts do"
+        | "name the group as its contracts do, or stop everything";
     SessionInvalid "SESSION_INVALID" Agent:
         "the session token of agent `{agent}` is wrong or over"
         | "register again and use the new token"

@@ -9,7 +9,7 @@ pub(crate) use people::{answer_json, read_answer};
 
 use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
 use crate::budget::Window;
-use crate::canary::Canary;
+use crate::canary::{Canary, wordings_json, wordings_of};
 use crate::contract::Role;
 use crate::contract::amend::Amendment;
 use crate::escalation::EscalationRow;
@@ -462,6 +462,8 @@ fn agent_json(row: &AgentRow) -> Json {
     if let Json::Object(members) = &mut json {
         members.extend(row.key.as_ref().map(|key| ("key".to_owned(), Json::text(key_text(key)))));
         members.extend(row.group.as_ref().map(|group| ("group".to_owned(), Json::text(group.as_str()))));
+        let watched = (!row.watched.is_empty()).then(|| wordings_json(&row.watched));
+        members.extend(watched.map(|watched| ("watched".to_owned(), watched)));
         members.extend(row.canary.as_ref().map(|canary| ("canary".to_owned(), canary.to_json())));
     }
     json
@@ -488,6 +490,10 @@ fn agent(json: &Json) -> Option<AgentRow> {
         restrictions: json.get("restrictions")?.as_list()?.iter().map(restriction).collect::<Option<_>>()?,
         role,
         contract: digest("contract")?,
+        watched: match json.get("watched") {
+            Some(watched) => wordings_of(watched)?,
+            None => BTreeMap::new(),
+        },
         canary: match json.get("canary") {
             Some(canary) => Some(Canary::from_json(canary)?),
             None => None,

@@ -5,6 +5,7 @@
 use crate::advice::{Advice, Needed, needed};
 use crate::agent::{Actor, AgentRow, AgentStatus, Restriction, Session};
 use crate::apply::apply;
+use crate::canary::wordings;
 use crate::change::{Act, Change};
 use crate::command::{Command, Door, MintedIds, Performer, Submission};
 use crate::contract::{
@@ -430,6 +431,7 @@ impl Case {
     pub fn command(&mut self) -> Command {
         let agent_key = self.key(Entity::Agent("bot".to_owned()));
         if self.judged == 0 {
+            self.agent.watched = wordings(&self.contract);
             self.world.put(agent_key, Row::Agent(Box::new(self.agent.clone())));
         }
         if let Some((_, Some(status))) = &self.above {

@@ -1,9 +1,10 @@
 //! What a store keeps of a monitor: its settings, its state, and how it tripped last.
 
-use crate::contract::{Then, Watch};
+use crate::contract::{Mode, Then, Watch};
 use crate::monitors::{Input, Monitor, Reading, Signal};
 use crate::stored::StoredRow;
 use values::decimal::Decimal;
+use values::ids::Digest;
 use values::json::Json;
 use values::time::Instant;
 
@@ -113,6 +114,11 @@ impl MonitorRow {
     pub fn restart(&mut self) {
         self.monitor.restart();
         (self.held, self.warning) = (false, false);
+    }
+
+    /// What tells this wording from others.
+    pub fn wording(&self) -> Digest {
+        self.watch.wording(if self.observes { Mode::Observe } else { Mode::Enforce })
     }
 
     /// What it measures now.

@@ -100,7 +100,7 @@ pub const KEYS_KEPT_MAX: Duration = Duration::from_secs(3_660 * 86_400);
 
 impl TenantRow {
     /// The refusal while a switch is pulled that stops one of these agents: an agent and those above it.
-    pub(crate) fn stopping<'a>(&self, line: impl Iterator<Item = &'a AgentRow>) -> Option<Finding> {
+    pub fn stopping<'a>(&self, line: impl Iterator<Item = &'a AgentRow>) -> Option<Finding> {
         if let Some(halt) = &self.halted {
             let finding = Finding::reject(Gate::Agent, Reason::Halted);
             return Some(finding.with("by", halt.by.as_str()).with("because", halt.because.as_str()));

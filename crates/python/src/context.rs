@@ -146,6 +146,9 @@ pub fn restrict(kept: &Kept, restriction: &str) -> Result<(), Fault> {
 /// Lifts restrictions of one kind.
 pub fn lift(kept: &Kept, agent: &str, word: &str, because: &str) -> Result<(), Fault> {
     let (agent, _) = lookup::agent_named(kept.keeper.runtime(), agent)?;
+    if because.trim().is_empty() {
+        return Err(Fault::usage("say why: lifting a restriction needs a reason"));
+    }
     change(kept, Act::Lift { agent, status: status(word)?, because: because.to_owned() }).map(|_| ())
 }
 

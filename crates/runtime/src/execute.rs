@@ -9,18 +9,19 @@ use crate::ports::clock::Clock;
 use crate::ports::executor::{Attempt, Executor, Missing, Observation};
 use crate::ports::store::StoreFault;
 use crate::runtime::{Answered, Runtime};
-use kernel::agent::Actor;
+use kernel::agent::{Actor, AgentRow};
 use kernel::change::{Act, AttachedResult, Inquiry};
 use kernel::consequence::Consequence;
 use kernel::contract::{self, ExecutorKind, Impact};
 use kernel::escalation::{AgentRequest, EscalationState};
 use kernel::event::Event;
-use kernel::finding::Finding;
+use kernel::finding::{Code, Finding};
 use kernel::intent::{IntentRow, IntentState, Order, provider_key};
 use kernel::outcome::Verdict;
+use kernel::reasons::Reason;
 use kernel::result::{EffectResult, Secrets};
 use kernel::stored::Kind;
-use kernel::world::{Entity, Row};
+use kernel::world::{Entity, Row, TenantRow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -376,21 +377,50 @@ impl Shared<'_> {
     /// The ready intent whose time ends soonest that this process can perform and no other thread has.
     fn take_ready(&self) -> Result<Option<(String, Box<IntentRow>)>, StoreFault> {
         let mut look = LOOK;
+        let switches = self.switches();
+        let all_stopped = switches.as_ref().is_some_and(|switches| switches.halted.is_some());
         loop {
             let due = self.runtime.due(Kind::Intent, Instant::from_micros(i64::MAX), look)?;
             let whole = due.len() < look;
             for (key, row) in due {
                 let Row::Intent(row) = row else { continue };
                 let name = key.entity.parts().0;
-                if row.state == IntentState::Ready && self.can_take(name, &row) {
+                if row.state != IntentState::Ready
+                    || switches.as_ref().is_some_and(|is| self.is_stopped(is, name, &row))
+                {
+                    continue;
+                }
+                if self.can_take(name, &row) {
                     return Ok(Some((name.to_owned(), row)));
                 }
             }
-            if whole || look >= LOOK_MAX {
+            if whole || all_stopped || look >= LOOK_MAX {
                 return Ok(None);
             }
             look *= 4;
         }
+    }
+
+    /// The kill switches, where one is pulled. Who may not read them hears it from the kernel when it claims.
+    fn switches(&self) -> Option<TenantRow> {
+        match self.runtime.read(Entity::Tenant) {
+            Ok(Some(Row::Tenant(row))) if row.halted.is_some() || !row.halted_groups.is_empty() => Some(row),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// Whether a switch stops the intent now. To claim it would only ask the store in vain, again and again.
+    fn is_stopped(&self, switches: &TenantRow, name: &str, row: &IntentRow) -> bool {
+        let above = row.running.iter().flat_map(|running| &running.above).map(String::as_str);
+        let line = std::iter::once(row.facts.agent()).chain(above);
+        let agent = |name: &str| match self.runtime.read(Entity::Agent(name.to_owned())) {
+            Ok(Some(Row::Agent(row))) => Some(*row),
+            Ok(_) | Err(_) => None,
+        };
+        let agents: Vec<AgentRow> = line.filter_map(agent).collect();
+        let Some(finding) = switches.stopping(agents.iter()) else { return false };
+        self.wait_for(name, Missing::Other(finding.message()));
+        true
     }
 
     fn can_take(&self, name: &str, row: &IntentRow) -> bool {
@@ -488,6 +518,12 @@ impl Shared<'_> {
         let claim = Act::Claim { intent, worker, lease };
         let claimed = around("execute.claim", || self.runtime.change(Actor::Kernel, claim).wait());
         if !taken(&claimed)? {
+            let is_switch =
+                |finding: &&Finding| matches!(finding.code, Code::Known(Reason::Halted | Reason::GroupHalted));
+            if let Some(finding) = claimed.answer.findings.iter().find(is_switch) {
+                self.put_off(name, Missing::Other(finding.message()));
+                return Ok(TakeUp::Waits);
+            }
             return Ok(TakeUp::Settled(self.called_off(name, &claimed)));
         }
         let Some(Event::IntentClaimed { step, .. }) = claimed.event.as_deref() else {

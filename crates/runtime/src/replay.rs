@@ -270,8 +270,7 @@ impl Replay {
         } else if self.found.withheld > 0 {
             self.found.withheld += recorded.len() as u64;
         } else {
-            let tripped = recorded.iter().filter(|body| !produced.contains(body)).find_map(|body| tripped(body));
-            let named = tripped.map(|named| format!("the alarm of {named} does not recompute; ")).unwrap_or_default();
+            let (index, named) = about_alarm(index, &recorded, &produced);
             self.found.differs = Some((index, format!("{named}replayed as {}", produced.join(" then "))));
         }
         Ok(())
@@ -465,6 +464,17 @@ fn reported(json: &Json) -> Expected {
         }
         None => Expected::Other,
     }
+}
+
+/// Which entry differs, and of which alarm it is: what follows from a command stands right before it.
+fn about_alarm(index: u64, recorded: &[String], produced: &[String]) -> (u64, String) {
+    let differs = |body: &String| if produced.contains(body) { None } else { tripped(body) };
+    let found = recorded.iter().rev().zip(0_u64..).filter_map(|(body, back)| Some((back, differs(body)?))).last();
+    if let Some((back, named)) = found {
+        return (index.saturating_sub(back), format!("the alarm of {named} does not recompute; "));
+    }
+    let missing = produced.iter().filter(|body| !recorded.contains(body)).find_map(|body| tripped(body));
+    (index, missing.map(|named| format!("the alarm of {named} is missing; ")).unwrap_or_default())
 }
 
 /// The monitor whose alarm a record tells of.

@@ -8,6 +8,7 @@ use kernel::change::{Act, Trial, Write};
 use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::amend::Amendment;
 use kernel::evaluator::Compiled;
+use kernel::intent::IntentEvent;
 use kernel::outcome::Verdict;
 use kernel::person::Identity;
 use kernel::world::{Entity, Row};
@@ -247,7 +248,7 @@ fn a_monitor_that_the_candidate_words_otherwise_has_a_row_of_its_own() {
     for (is_taken, amount) in [(true, 20), (false, 18), (true, 20), (false, 18), (true, 10)] {
         assert_eq!(bench.paid(is_taken, amount), "ACCEPT");
     }
-    assert_eq!((bench.seen("size"), bench.seen(" candidate:size")), (2, 3));
+    assert_eq!((bench.seen("size"), bench.seen("size (candidate)")), (2, 3));
     assert_eq!(bench.row().status(), AgentStatus::Active);
     assert_eq!(bench.paid(false, 10), "ACCEPT");
     assert_eq!(bench.row().status(), AgentStatus::Suspended, "the mean of the live flows is above 15");
@@ -258,7 +259,7 @@ fn a_monitor_that_the_candidate_words_otherwise_has_a_row_of_its_own() {
     assert_eq!(bench.start(&candidate().replace("max: 30, over: 3", "max: 15, over: 3"), "50%"), "ACCEPT");
     assert_eq!(bench.paid(true, 20), "ACCEPT");
     assert_eq!(bench.paid(false, 10), "ACCEPT");
-    assert_eq!((bench.seen("size"), bench.seen(" candidate:size")), (2, 0));
+    assert_eq!((bench.seen("size"), bench.seen("size (candidate)")), (2, 0));
 }
 
 #[test]
@@ -308,4 +309,30 @@ fn a_backtest_puts_its_candidate_in_the_place_of_both() {
     assert_eq!(bench.paid(true, 5), "ACCEPT");
     assert_eq!(bench.flips(LIVE), (4, 1, 0));
     assert_eq!(bench.flips(&candidate()), (4, 1, 0));
+}
+
+#[test]
+fn a_candidate_that_was_taken_back_stops_nobody() {
+    let live = LIVE.replace(
+        "{ mean: params.amount, max: 15, over: 3, then: SUSPENDED }",
+        "{ share: outcome.failed, max: 0.9, over: 20 }",
+    );
+    let tried = live.replace("max: 0.9, over: 20", "max: 0.3, over: 4")
+        + "  more: { share: outcome.failed, max: 0.3, over: 4 }\n";
+    let mut bench = bench(&live);
+    assert_eq!(bench.start(&tried, "50%"), "ACCEPT");
+    let flow = bench.flow(true);
+    let intents: Vec<String> =
+        (0..6).map(|_| bench.pay(&flow, 5).answer.intent.as_ref().unwrap().id().to_owned()).collect();
+    let fail = |bench: &Bench, intent: &String| {
+        let act = Act::Settle { intent: intent.clone(), event: IntentEvent::Fail, result: None };
+        assert_eq!(said(&bench.runtime.change(ann(), act).wait()), "ACCEPT");
+    };
+    fail(&bench, &intents[0]);
+    assert_eq!((bench.seen("size (candidate)"), bench.seen("more")), (1, 1));
+    assert_eq!(bench.roll_back(), "ACCEPT");
+    intents.iter().skip(1).for_each(|intent| fail(&bench, intent));
+    assert_eq!((bench.seen("size (candidate)"), bench.seen("more")), (1, 1));
+    assert_eq!(bench.row().status(), AgentStatus::Active);
+    bench.replays();
 }

@@ -24,6 +24,7 @@ use values::time::{Duration, Instant};
 
 const CONTRACT: &str = r#"
 agent: bot
+group: yard
 proposal: { ttl: { default: 30s, max: 5m } }
 actions:
   ship:
@@ -109,7 +110,13 @@ struct Unsteady {
     away: Arc<AtomicU32>,
     /// How many batches it takes before it is away.
     passes: Arc<AtomicU32>,
+    /// How many batches it was asked for. Who asks for far too many is told to stop.
+    asked: Arc<AtomicU32>,
+    stop: Arc<AtomicBool>,
 }
+
+/// Far more batches than any of these stories needs.
+const BATCHES_MAX: u32 = 2_000;
 
 impl Store for Unsteady {
     fn tenant(&self) -> &Arc<str> {
@@ -117,6 +124,9 @@ impl Store for Unsteady {
     }
 
     fn transact(&mut self, batch: BatchId, keys: Vec<Key>, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+        if self.asked.fetch_add(1, Ordering::SeqCst) > BATCHES_MAX {
+            self.stop.store(true, Ordering::SeqCst);
+        }
         let (away, passes) = (self.away.load(Ordering::SeqCst), self.passes.load(Ordering::SeqCst));
         self.passes.store(passes.saturating_sub(1), Ordering::SeqCst);
         if away > 0 && passes == 0 {
@@ -145,6 +155,7 @@ struct Bench {
     clock: Arc<ManualClock>,
     away: Arc<AtomicU32>,
     passes: Arc<AtomicU32>,
+    batches: Arc<AtomicU32>,
     at: Mutex<Instant>,
     function: Arc<Function>,
     stop: Arc<AtomicBool>,
@@ -170,11 +181,13 @@ fn ann() -> Actor {
 
 fn bench() -> Bench {
     let clock = Arc::new(ManualClock::at(Instant::PURE_DEFAULT));
-    let store = Unsteady { store: MemoryStore::new(clock.clone()), away: Arc::default(), passes: Arc::default() };
+    let stop = Arc::new(AtomicBool::new(false));
+    let memory = MemoryStore::new(clock.clone());
+    let (asked, away) = (Arc::default(), Arc::default());
+    let store = Unsteady { store: memory, away, passes: Arc::default(), asked, stop: stop.clone() };
     let runtime = Arc::new(Runtime::start(Box::new(store.clone()), runtime::Options::default()).unwrap());
     let contract = engines::load::load(CONTRACT).unwrap_or_else(|problems| panic!("{problems:?}")).compiled;
     let contract = Arc::new(contract);
-    let stop = Arc::new(AtomicBool::new(false));
     let away = store.away.clone();
     let function = Arc::new(Function {
         asked: Mutex::default(),
@@ -188,8 +201,9 @@ fn bench() -> Bench {
     });
     let at = Mutex::new(Instant::PURE_DEFAULT);
     let (away, passes) = (store.away.clone(), store.passes.clone());
+    let batches = store.asked.clone();
     let (heard, performed, store) = (Arc::default(), Arc::default(), store.store.clone());
-    let bench = Bench { runtime, store, clock, away, passes, at, function, stop, heard, performed };
+    let bench = Bench { runtime, store, clock, away, passes, batches, at, function, stop, heard, performed };
     let said = bench.runtime.register(ann(), contract.clone(), Some("1.0.0".to_owned()), None).wait();
     assert_eq!(said.answer.verdict.word(), "ACCEPT");
     assert_eq!(bench.runtime.activate(ann(), contract).wait().answer.verdict.word(), "ACCEPT");
@@ -308,6 +322,41 @@ fn each_is_called_once_with_exactly_what_was_accepted() {
     assert_eq!((again.intent.as_str(), again.epoch, again.doubted), (lost.as_str(), 2, true));
     assert_eq!(again.key, provider_key("default", "ship:lost-1"));
     bench.check(&lost, "SUCCEEDED");
+}
+
+#[test]
+fn what_a_switch_stops_waits_without_asking_the_store_again_and_again() {
+    for group in [None, Some("yard".to_owned())] {
+        let bench = bench();
+        let waiting = bench.accepted("ship", "good");
+        bench.change(ann(), Act::Halt { group: group.clone(), because: "drill".to_owned() });
+        let before = bench.batches.load(Ordering::SeqCst);
+        let told = bench.perform();
+        assert_eq!(told.waiting.keys().collect::<Vec<_>>(), [&waiting], "{told:?}");
+        // Whoever serves hears of every commit, and claims nothing all the same.
+        let note =
+            |number: u64| Act::Merge(vec![Write { key: "noise".to_owned(), value: Json::from(number), expect: None }]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| bench.perform_with(&bench.executors(), 2, false).unwrap());
+            (0..50).for_each(|number| {
+                bench.change(ann(), note(number));
+            });
+            bench.stop.store(true, Ordering::SeqCst);
+        });
+        bench.stop.store(false, Ordering::SeqCst);
+        assert_eq!(bench.batches.load(Ordering::SeqCst) - before, 50);
+        assert!(bench.asked().is_empty());
+        bench.check(&waiting, "READY");
+        // Once the switch is lifted it is performed; what is past its time by then is called off, under the switch already.
+        bench.change(ann(), Act::Resume { group: group.clone(), because: "over".to_owned() });
+        bench.perform();
+        bench.check(&waiting, "SUCCEEDED");
+        let late = bench.accepted("ship", "late");
+        bench.change(ann(), Act::Halt { group, because: "drill".to_owned() });
+        bench.later(301);
+        bench.perform();
+        bench.check(&late, "CANCELLED");
+    }
 }
 
 #[test]

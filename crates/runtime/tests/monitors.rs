@@ -24,8 +24,12 @@ use values::time::Instant;
 const BATCH: usize = 512;
 
 fn compiled(watch: &str) -> Arc<Compiled> {
+    watching(&format!("{{ m: {watch} }}"))
+}
+
+fn watching(watch: &str) -> Arc<Compiled> {
     let text = format!(
-        "agent: bot\nactions:\n  pay:\n    once: \"pay:{{order}}\"\n    params: {{ order: text, amount: number }}\n    run: host\nwatch:\n  m: {watch}\n"
+        "agent: bot\nactions:\n  pay:\n    once: \"pay:{{order}}\"\n    params: {{ order: text, amount: number }}\n    run: host\nwatch: {watch}\n"
     );
     Arc::new(engines::load::load(&text).unwrap_or_else(|problems| panic!("{problems:?}")).compiled)
 }
@@ -75,12 +79,18 @@ impl Bench {
 
     /// How a replay ends when one record is told otherwise.
     fn replayed(&mut self, altered: impl Fn(u64, &str) -> String) -> Option<String> {
+        self.differs(|index, body| Some(altered(index, body))).map(|(_, problem)| problem)
+    }
+
+    /// Which entry differs, and how, when records are told otherwise or left out.
+    fn differs(&mut self, altered: impl Fn(u64, &str) -> Option<String>) -> Option<(u64, String)> {
         let mut replay = Replay::new(Box::new(MemoryRows::default())).unwrap();
         for record in self.store.records(0, 10_000).unwrap() {
-            let body = record.body.as_ref().map(|(body, _)| altered(record.index, body));
-            replay.record(record.index, &record.leaf, body.as_deref()).unwrap();
+            let Some(body) = record.body.as_ref().map(|(body, _)| altered(record.index, body)) else { continue };
+            let Some(body) = body else { continue };
+            replay.record(record.index, &record.leaf, Some(&body)).unwrap();
         }
-        replay.found().differs.clone().map(|(_, problem)| problem)
+        replay.found().differs.clone()
     }
 }
 
@@ -134,7 +144,11 @@ fn a_trip_that_does_not_recompute_is_named() {
     for (right, wrong) in [(r#""window":3"#, r#""window":4"#), (r#""threshold":"10""#, r#""threshold":"9""#)] {
         let problem = bench.replayed(forged(right, wrong)).unwrap();
         assert!(problem.starts_with("the alarm of monitor `m` of agent `bot` does not recompute"), "{problem}");
+        let told = forged(right, wrong);
+        assert_eq!(bench.differs(|place, body| Some(told(place, body))).unwrap().0, index, "the alarm's own entry");
     }
+    let left_out = bench.differs(|place, body| (place != index).then(|| body.to_owned())).unwrap();
+    assert!(left_out.1.starts_with("the alarm of monitor `m` of agent `bot` is missing"), "{}", left_out.1);
 }
 
 #[test]
@@ -166,4 +180,31 @@ fn outcomes_move_monitors_when_they_arrive() {
     assert_eq!((row.seen, row.held, row.trips.len()), (4, false, 1));
     assert_eq!(bench.trips().len(), 1);
     assert_eq!(bench.replayed(|_, body| body.to_owned()), None);
+}
+
+#[test]
+fn a_monitor_that_no_contract_in_force_has_does_not_act() {
+    let gone = "{ share: outcome.failed, max: 0.3, over: 4 }";
+    // Without any monitor, under another name, and worded otherwise under the same name.
+    let others = [
+        "{}",
+        "{ n: { share: outcome.failed, max: 0.9, over: 100 } }",
+        "{ m: { share: outcome.failed, max: 0.9, over: 100 } }",
+    ];
+    for other in others {
+        let mut bench = bench(gone);
+        let intents: Vec<String> =
+            (0..6).map(|order| bench.pay(order, 5).answer.intent.as_ref().unwrap().id().to_owned()).collect();
+        said_yes(&bench.runtime.activate(operator(), watching(other)).wait());
+        for intent in intents {
+            let act = Act::Settle { intent, event: IntentEvent::Fail, result: None };
+            said_yes(&bench.runtime.change(operator(), act).wait());
+        }
+        assert_eq!(bench.pay(10, 5).answer.verdict, Verdict::Accept);
+        assert_eq!(bench.trips(), []);
+        // What counts again goes on where it was.
+        said_yes(&bench.runtime.activate(operator(), bench.contract.clone()).wait());
+        said_yes(&bench.pay(11, 5));
+        assert_eq!(bench.replayed(|_, body| body.to_owned()), None);
+    }
 }

@@ -123,7 +123,9 @@ fn of_code(code: &str) -> StatusCode {
         Reason::StateUnknown,
         Reason::AgentNotRegistered,
     ];
-    const UNFIT: [Reason; 6] = [
+    const UNFIT: [Reason; 8] = [
+        Reason::SwitchRefused,
+        Reason::BecauseMissing,
         Reason::ParamInvalid,
         Reason::ParamMissing,
         Reason::ContractInvalid,

@@ -5,9 +5,11 @@ use crate::happening::{finding_json, findings, object, verdict};
 use crate::history::History;
 use kernel::agent::{Actor, AgentRow, AgentStatus, Restriction};
 use kernel::canary::{Canary, Share};
+use kernel::consequence::Consequence;
 use kernel::contract::amend::{self, Amendment};
 use kernel::finding::Finding;
 use kernel::outcome::Verdict;
+use kernel::watched::Trip;
 use runtime::Runtime;
 use std::collections::BTreeSet;
 use values::ids::Digest;
@@ -32,6 +34,8 @@ pub struct AgentSummary {
     /// The contract it came with last; an operator puts it in force.
     pub offered: Option<Digest>,
     pub parent: Option<String>,
+    /// The group whose kill switch stops it too.
+    pub group: Option<String>,
     /// The version it shook hands with.
     pub version: Option<String>,
     /// Bounded changes of its limits; those that are over are left out.
@@ -61,6 +65,7 @@ impl AgentSummary {
             canary: row.canary.clone(),
             offered: row.offered,
             parent: row.parent.clone(),
+            group: row.group.clone(),
             version: row.version.clone(),
             amendments,
         })
@@ -100,6 +105,7 @@ impl AgentSummary {
             ("version", Json::from(self.version.clone())),
             ("amendments", Json::List(self.amendments.iter().map(amendment_json).map(Json::Object).collect())),
         ]);
+        members.extend(self.group.as_ref().map(|group| ("group".to_owned(), Json::text(group.as_str()))));
         members.extend(self.canary.as_ref().map(|canary| ("canary".to_owned(), canary_json(canary))));
         members
     }
@@ -142,6 +148,8 @@ pub enum AgentChange {
     CanaryRolledBack { because: String },
     /// A restriction was placed.
     Restricted { status: AgentStatus, actions: BTreeSet<String>, because: String },
+    /// The alarm of a monitor placed one.
+    Held { status: AgentStatus, because: String },
     /// Restrictions of one kind were lifted.
     Lifted { status: AgentStatus, because: String },
     /// It never acts again.
@@ -180,6 +188,9 @@ impl AgentPage {
 impl AgentEntry {
     /// What a record says was done to an agent of this name.
     fn from_record(index: u64, body: &Json, name: &str) -> Option<AgentEntry> {
+        if let Some(Consequence::MonitorTripped(trip)) = Consequence::from_record(body) {
+            return AgentEntry::from_trip(index, &trip, name);
+        }
         let command = body.get("command")?;
         if command.get("agent")?.as_text()? != name {
             return None;
@@ -192,6 +203,19 @@ impl AgentEntry {
             actor: body.get("actor").and_then(Json::as_text).and_then(Actor::parse),
             change,
             refused: if is_refused { findings(body) } else { Vec::new() },
+        })
+    }
+
+    /// What an alarm did to it; one that only warns did nothing.
+    fn from_trip(index: u64, trip: &Trip, name: &str) -> Option<AgentEntry> {
+        let status = trip.then.status().filter(|_| trip.agent == name)?;
+        let (actor, because) = (Some(Actor::Monitor(trip.monitor.clone())), trip.sentence());
+        Some(AgentEntry {
+            index,
+            at: trip.at,
+            actor,
+            change: AgentChange::Held { status, because },
+            refused: Vec::new(),
         })
     }
 
@@ -247,6 +271,7 @@ impl AgentChange {
             AgentChange::CanaryPromoted { .. } => "promote_canary",
             AgentChange::CanaryRolledBack { .. } => "roll_back_canary",
             AgentChange::Restricted { .. } => "restrict",
+            AgentChange::Held { .. } => "monitor_tripped",
             AgentChange::Lifted { .. } => "lift",
             AgentChange::Retired { .. } => "retire",
             AgentChange::Amended(_) => "amend",
@@ -274,7 +299,7 @@ impl AgentChange {
                 ("actions", Json::texts(actions.iter().map(String::as_str))),
                 because(why),
             ]),
-            AgentChange::Lifted { status, because: why } => {
+            AgentChange::Held { status, because: why } | AgentChange::Lifted { status, because: why } => {
                 object([("status", Json::text(status.word())), because(why)])
             }
             AgentChange::Retired { because: why } => object([because(why)]),

@@ -1,11 +1,13 @@
 //! Monitors as values: what each measures, how far it is from an alarm, how it tripped last.
 
 use crate::error::Error;
+use kernel::agent::AgentRow;
 use kernel::monitors::Reading;
 use kernel::stored::Kind;
 use kernel::watched::{MonitorRow, Trip};
-use kernel::world::Row;
+use kernel::world::{Entity, Row};
 use runtime::Runtime;
+use std::collections::BTreeMap;
 use values::json::Json;
 
 /// Monitors that are listed at most.
@@ -23,17 +25,23 @@ pub struct MonitorSummary {
     pub then: String,
     /// Whether its alarm holds the agent back now.
     pub is_tripped: bool,
+    /// Whether the contract in force, or the candidate beside it, has it as it is worded here. What none has takes no values.
+    pub is_in_contract: bool,
     /// Values taken, and values that were missing.
     pub seen: u64,
     pub missing: u64,
     pub reading: Option<Reading>,
+    /// How far the statistic is on its way to the threshold, in hundredths, for a chart.
+    pub part: Option<u64>,
     pub guarantee: String,
     /// The latest alarms, the last one last.
     pub trips: Vec<Trip>,
 }
 
 impl MonitorSummary {
-    fn of(agent: &str, name: &str, row: &MonitorRow) -> MonitorSummary {
+    fn of((agent, name): (&str, &str), row: &MonitorRow, whose: Option<&AgentRow>) -> MonitorSummary {
+        let has = |bound: &str| row.watch.settings.contains_key(bound);
+        let reading = row.reading();
         MonitorSummary {
             agent: agent.to_owned(),
             name: name.to_owned(),
@@ -41,9 +49,11 @@ impl MonitorSummary {
             series: row.watch.series.words(),
             then: row.watch.then.word().to_owned(),
             is_tripped: row.held,
+            is_in_contract: whose.is_some_and(|agent| agent.watches(name, row.wording())),
             seen: row.seen,
             missing: row.missing,
-            reading: row.reading(),
+            part: reading.as_ref().and_then(|reading| reading.hundredths(has("min") && !has("max"))),
+            reading,
             guarantee: row.guarantee(),
             trips: row.trips.clone(),
         }
@@ -59,6 +69,7 @@ impl MonitorSummary {
             ("watches", Json::text(self.series.as_str())),
             ("then", Json::text(self.then.as_str())),
             ("tripped", Json::Bool(self.is_tripped)),
+            ("in_contract", Json::Bool(self.is_in_contract)),
             ("seen", Json::from(self.seen)),
             ("missing", Json::from(self.missing)),
             ("statistic", reading(|reading| Json::text(reading.statistic.as_str()))),
@@ -73,9 +84,19 @@ impl MonitorSummary {
 /// Every monitor that has been moved, by agent and name.
 pub fn all(runtime: &Runtime) -> Result<Vec<MonitorSummary>, Error> {
     let rows = runtime.scan(Kind::Monitor, None, MONITORS_MAX)?;
-    let summary = |(key, row): &(kernel::world::Key, Row)| match (key.entity.parts(), row.as_monitor()) {
-        ((agent, Some(name)), Some(row)) => Some(MonitorSummary::of(agent, name, row)),
-        (_, _) => None,
-    };
-    Ok(rows.iter().filter_map(summary).collect())
+    let mut agents: BTreeMap<String, Option<AgentRow>> = BTreeMap::new();
+    let mut summaries = Vec::new();
+    for (key, row) in &rows {
+        let ((agent, Some(name)), Some(row)) = (key.entity.parts(), row.as_monitor()) else { continue };
+        if !agents.contains_key(agent) {
+            let known = match runtime.read(Entity::Agent(agent.to_owned()))? {
+                Some(Row::Agent(row)) => Some(*row),
+                Some(_) | None => None,
+            };
+            agents.insert(agent.to_owned(), known);
+        }
+        let whose = agents.get(agent).and_then(Option::as_ref);
+        summaries.push(MonitorSummary::of((agent, name), row, whose));
+    }
+    Ok(summaries)
 }

@@ -46,6 +46,18 @@ pub struct VerdictCounts {
     pub escalated: u64,
 }
 
+/// Whether anything was decided about an agent since an instant.
+pub fn has_decisions(runtime: &Runtime, agent: &str, since: Option<Instant>) -> Result<bool, Error> {
+    let mut history = History::since(runtime, since)?;
+    while let Some(body) = history.next_body()? {
+        let decided = body.get("proposal").and_then(|proposal| proposal.get("agent")?.as_text());
+        if decided == Some(agent) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What was decided about one agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AgentCounts {

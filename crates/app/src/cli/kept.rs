@@ -211,7 +211,7 @@ pub enum AgentsCommand {
         status: Liftable,
         /// Why
         #[arg(long, value_name = "TEXT", value_parser = reason)]
-        because: Option<String>,
+        because: String,
     },
     /// End an agent for good
     Retire(RestrictArgs),
@@ -623,13 +623,13 @@ pub enum PeopleCommand {
         /// So many in a window, from all agents together; what is beyond is refused with ATTENTION_SPENT
         #[arg(long, value_name = "COUNT", requires = "group", conflicts_with = "unbounded")]
         questions: Option<u64>,
-        /// The window, which rolls: a whole number and ms, s, m, h or d
-        #[arg(long, value_name = "DURATION", requires = "questions", default_value = "8h")]
-        per: String,
-        /// What else follows for the agent that would have asked
-        #[arg(long, value_name = "WORD", requires = "questions", default_value = "refuse",
+        /// The window, which rolls: a whole number and ms, s, m, h or d; what it was if not given, at first 8h
+        #[arg(long, value_name = "DURATION", requires = "group", conflicts_with = "unbounded")]
+        per: Option<String>,
+        /// What else follows for the agent that would have asked; what it was if not given, at first refuse
+        #[arg(long, value_name = "WORD", requires = "group", conflicts_with = "unbounded",
             value_parser = ["refuse", "escalation_only"])]
-        spent: String,
+        spent: Option<String>,
         /// Take the bound away
         #[arg(long, requires = "group")]
         unbounded: bool,

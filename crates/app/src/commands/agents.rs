@@ -44,7 +44,7 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
                 Liftable::Passive => AgentStatus::Passive,
                 Liftable::Suspended => AgentStatus::Suspended,
             };
-            change::lift(location, json, agent, status, because.as_deref().unwrap_or_default())?;
+            change::lift(location, json, agent, status, because)?;
         }
         AgentsCommand::Retire(whom) => change::retire(location, json, whom)?,
     }
@@ -74,7 +74,8 @@ fn line(agent: &AgentSummary) -> String {
     let because = agent.because().map(|because| format!("  {}", visible(because))).unwrap_or_default();
     let name = paint(STRONG, format!("{:<24}", visible(&agent.name)));
     let status = paint(style(agent.status), format!("{:<15}", agent.status.word()));
-    format!("{name} {status} {}{because}", paint(FAINT, contract_in_force(agent)))
+    let group = agent.group.as_ref().map(|group| format!("  group {}", visible(group))).unwrap_or_default();
+    format!("{name} {status} {}{group}{because}", paint(FAINT, contract_in_force(agent)))
 }
 
 fn contract_in_force(agent: &AgentSummary) -> String {

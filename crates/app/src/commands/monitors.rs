@@ -36,14 +36,19 @@ fn list(location: &str, json: bool) -> anyhow::Result<Exit> {
 }
 
 fn print(monitor: &MonitorSummary) -> anyhow::Result<()> {
-    let state = if monitor.is_tripped { paint(ATTENTION, "tripped") } else { paint(GOOD, "watching") };
+    let state = match (monitor.is_tripped, monitor.is_in_contract) {
+        (true, true) => paint(ATTENTION, "tripped"),
+        (true, false) => paint(ATTENTION, "tripped, not in the contract"),
+        (false, true) => paint(GOOD, "watching"),
+        (false, false) => paint(FAINT, "not in the contract"),
+    };
     let name = visible(&format!("{} {}", monitor.agent, monitor.name));
     say!("{}  {state}  {} of {}", paint(STRONG, name), monitor.kind, visible(&monitor.series));
     let values = counted(monitor.seen, "value");
     let missing = if monitor.missing > 0 { format!(", {} missing", monitor.missing) } else { String::new() };
     match &monitor.reading {
         Some(reading) => {
-            let chart = chart(reading.hundredths());
+            let chart = chart(monitor.part);
             say!(
                 "  {chart} {} against {}, window {}, {values}{missing}",
                 reading.statistic,

@@ -45,8 +45,8 @@ pub fn run(args: &PeopleArgs) -> anyhow::Result<Exit> {
             }
         }
         PeopleCommand::Attention { group, questions, per, spent, unbounded } => {
-            let bound = attention::bound(*questions, per, spent)?;
-            attention::run(&args.kept, group.as_deref(), bound, *unbounded)?;
+            let told = attention::Told { questions: *questions, per: per.as_deref(), spent: spent.as_deref() };
+            attention::run(&args.kept, group.as_deref(), &told, *unbounded)?;
         }
         PeopleCommand::Enrol { person, key, replace } => {
             enrol::run(&args.kept.store, person, key.as_deref(), *replace, json)?;

@@ -17,6 +17,7 @@ mod handing;
 mod hostile;
 mod http;
 mod keys;
+mod lifting;
 mod limits;
 mod own_flow;
 mod own_things;

@@ -160,7 +160,7 @@ const DAY: &[(&str, &str, i32)] = &[
     ("operator", "agents amend bot pay amount --max 70 --because rush {at}", 0),
     ("operator", "agents amend bot pay amount --max 90 --because rush {at}", 1),
     ("operator", "agents suspend bot --because slow {at}", 0),
-    ("operator", "agents lift bot suspended {at}", 0),
+    ("operator", "agents lift bot suspended --because looked {at}", 0),
     ("operator", "agents activate --contract wider.yaml {at}", 0),
     ("operator", "agents suspend nobody --because slow {at}", 65),
     ("operator", "halt --because fire {at}", 0),

@@ -174,7 +174,7 @@ fn agents_are_restricted_and_freed_by_name() {
     desk.says("agents suspend bot --because drift", 0);
     assert_eq!(desk.pay("1", "5"), "REJECT AGENT_SUSPENDED");
     assert!(desk.says("agents", 0).contains("drift"));
-    desk.says("agents lift bot SUSPENDED", 0);
+    desk.says("agents lift bot SUSPENDED --because over", 0);
     assert_eq!(desk.pay("1", "5"), "ACCEPT VALIDATION_PASSED");
     desk.says("agents degrade bot --because test --action pay", 0);
     assert_eq!(desk.pay("2", "5"), "REJECT AGENT_DEGRADED");
@@ -530,7 +530,7 @@ fn ids_are_typed_and_names_are_whole_where_something_changes() {
         let said = desk.says(&format!("agents {verb} bo --because x"), 65);
         assert!(said.contains("did you mean `bot`?"), "{said}");
     }
-    assert!(desk.says("agents lift bo SUSPENDED", 65).contains("did you mean `bot`?"));
+    assert!(desk.says("agents lift bo SUSPENDED --because x", 65).contains("did you mean `bot`?"));
     assert!(desk.says("flows open --agent bo", 65).contains("AGENT_NOT_REGISTERED"));
     assert!(desk.says("flows list --agent bott", 65).contains("did you mean `bot`?"));
     assert_eq!(desk.json("agents show bo")["status"], "ACTIVE", "looking at it takes a beginning");

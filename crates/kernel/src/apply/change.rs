@@ -185,7 +185,7 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> ChangeOutc
         Act::Restrict { agent, status, because, actions } => {
             registry::restrict(world, change, agent, *status, because, actions, at)
         }
-        Act::Lift { agent, status, .. } => registry::lift(world, change, agent, *status),
+        Act::Lift { agent, status, because } => registry::lift(world, change, agent, *status, because),
         Act::Retire { agent, .. } => registry::retire(world, change, agent),
         Act::Amend { contract, amendment } => registry::amend(world, change, contract, amendment, at),
         Act::OpenFlow { flow, agent, parent } => flows::open(world, change, flow, agent, parent.as_ref(), at),
@@ -234,6 +234,10 @@ fn misnamed(actor: &Actor) -> Option<Finding> {
 
 fn not_authorized(change: &Change, what: String) -> Finding {
     Finding::reject(Gate::Agent, Reason::NotAuthorized).with("actor", change.actor.text()).with("what", what)
+}
+
+fn because_missing(what: String) -> Finding {
+    Finding::reject(Gate::Shape, Reason::BecauseMissing).field("because").with("what", what)
 }
 
 fn step_refused(what: String, state: &str, problem: String) -> Finding {

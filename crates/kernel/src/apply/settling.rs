@@ -45,8 +45,9 @@ pub(super) fn step(
     if let Some(happened) = to.over() {
         settle(world, tenant, name, &row, happened);
     }
-    if matches!(to, IntentState::Succeeded | IntentState::Failed) {
-        watching::ended(world, tenant, name, &row, to == IntentState::Failed, at);
+    // What a person says did not happen has failed; what is called off was never tried.
+    if matches!(to, IntentState::Succeeded | IntentState::Failed | IntentState::Abandoned) {
+        watching::ended(world, tenant, name, &row, to != IntentState::Succeeded, at);
     }
     let mut asked = None;
     if let Some(running) = &mut row.running {

@@ -144,7 +144,7 @@ fn assess(world: &World, submission: &Arc<Submission>, touched: &Touched, at: In
     let intent = accepted.then(|| intent(&facts, submission, &submission.ids.intent, valid_until)).flatten();
     let asks = judgement.verdict == Verdict::Escalate;
     let question = repeated.or_else(|| asks.then(|| question(submission, at)));
-    let observed = watching::observed(&facts, judgement.verdict);
+    let observed = watching::observed(&facts, judgement.verdict, &judgement.findings);
     let snapshot = match facts.snapshot {
         SnapshotFact::Known(_, snapshot) => Some(snapshot),
         SnapshotFact::None | SnapshotFact::Unknown(_) => None,

@@ -8,8 +8,10 @@ use crate::command::Submission;
 use crate::consequence::Consequence;
 use crate::contract::{Action, Contract, Mode, Series, Watch};
 use crate::facts::Facts;
+use crate::finding::{Code, Effect, Finding};
 use crate::intent::IntentRow;
 use crate::outcome::Verdict;
+use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::request::Number;
 use crate::watched::{MonitorRow, Trip};
@@ -64,10 +66,10 @@ pub(super) fn of_action<'a>(
 }
 
 /// What monitors take of a judged proposal.
-pub(super) fn observed(facts: &Facts<'_>, verdict: Verdict) -> Observed {
+pub(super) fn observed(facts: &Facts<'_>, verdict: Verdict, findings: &[Finding]) -> Observed {
     let request = &facts.request;
     let contract = &request.compiled.contract;
-    if contract.watch.is_empty() {
+    if contract.watch.is_empty() || says_only_stopped(verdict, findings) {
         return Vec::new();
     }
     let name = request.proposal.action.as_str();
@@ -86,7 +88,8 @@ pub(super) fn observed(facts: &Facts<'_>, verdict: Verdict) -> Observed {
             // What cannot be told counts as a violation: nobody must get out of it by an error.
             Series::When(_) if accepted => {
                 let expression = request.action().and_then(|action| action.compiled.watch.get(watched));
-                flag(expression.is_none_or(|expression| expression.holds(&facts.scope()).unwrap_or(true)))
+                let held = expression.and_then(|expression| expression.holds(&facts.scope()).ok());
+                flag(held.unwrap_or_else(|| watch.error_counts_as()))
             }
             Series::Rejected => flag(verdict == Verdict::Reject),
             Series::Escalated => flag(verdict == Verdict::Escalate),
@@ -96,6 +99,32 @@ pub(super) fn observed(facts: &Facts<'_>, verdict: Verdict) -> Observed {
     };
     let action = contract.actions.get(name);
     of_action(contract, name, action).filter_map(value).collect()
+}
+
+/// Whether nothing stands against it but that somebody stopped the agent, or that people are asked no more for now. That is
+/// no news of what the agent does: a drill must not leave its monitors in alarm.
+fn says_only_stopped(verdict: Verdict, findings: &[Finding]) -> bool {
+    let stops = |finding: &Finding| match finding.code {
+        Code::Known(reason) => matches!(
+            reason,
+            Reason::Halted
+                | Reason::GroupHalted
+                | Reason::AgentSuspended
+                | Reason::AgentPassive
+                | Reason::AgentDegraded
+                | Reason::AgentEscalationOnly
+                | Reason::AgentRetired
+                | Reason::AttentionSpent
+                | Reason::EscalationBudgetExhausted
+        ),
+        Code::Custom { .. } => false,
+    };
+    let effect = match verdict {
+        Verdict::Accept => return false,
+        Verdict::Reject => Effect::Reject,
+        Verdict::Escalate => Effect::Escalate,
+    };
+    findings.iter().filter(|finding| finding.effect == effect).all(stops)
 }
 
 /// What a person's answer adds: the verdict itself was counted when the person was asked.
@@ -167,8 +196,19 @@ pub(super) fn ended(world: &mut World, tenant: &Arc<str>, name: &str, row: &Inte
     let agent = row.facts.agent();
     for monitor in &running.watched {
         let key = Key { tenant: tenant.clone(), entity: Entity::Monitor(agent.to_owned(), monitor.clone()) };
+        if !is_in_force(world, tenant, agent, &key) {
+            continue;
+        }
         fold(world, &key, (agent, monitor), Some(Decimal::from(i64::from(failed))), name, at);
     }
+}
+
+/// Whether the monitor is, as its row has it, one of the contract in force or of the candidate beside it.
+fn is_in_force(world: &World, tenant: &Arc<str>, agent: &str, key: &Key) -> bool {
+    let whose = world.agent(&Key { tenant: tenant.clone(), entity: Entity::Agent(agent.to_owned()) });
+    let wording = world.monitor(key).map(MonitorRow::wording);
+    let name = key.entity.parts().1;
+    whose.zip(wording).zip(name).is_some_and(|((agent, wording), name)| agent.watches(name, wording))
 }
 
 fn fold(world: &mut World, key: &Key, named: (&str, &str), value: Option<Decimal>, cause: &str, at: Instant) {

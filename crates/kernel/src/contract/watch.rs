@@ -1,10 +1,11 @@
 //! What a contract watches: one monitor over one series, and what its alarm does.
 
-use super::words;
+use super::{Mode, words};
 use crate::agent::AgentStatus;
 use crate::monitors::{Monitor, MonitorKind, SettingFault, Settings};
 use crate::nearest::suggestion;
 use std::collections::{BTreeMap, BTreeSet};
+use values::ids::Digest;
 use values::json::{Json, Object};
 
 /// Monitors that a contract may name: each one is a row that every decision it watches reads and writes.
@@ -155,6 +156,18 @@ impl Watch {
             ));
         }
         Ok(())
+    }
+
+    /// What tells this wording from others, under a contract that observes or one that does not.
+    pub fn wording(&self, mode: Mode) -> Digest {
+        Digest::of_parts(&[mode.word().as_bytes(), self.to_json().to_canonical().as_bytes()])
+    }
+
+    /// What an expression that errs counts as: whatever hurts. Where only a lower bound is watched that is 0.
+    pub fn error_counts_as(&self) -> bool {
+        let is_down = self.settings.get("mode").and_then(Json::as_text) == Some("down");
+        let only_min = self.settings.contains_key("min") && !self.settings.contains_key("max");
+        !is_down && !only_min
     }
 
     /// A monitor that has seen nothing.

@@ -4,7 +4,7 @@
 //! can do is ask people whom nobody can reach, or demand answers that nobody can give, or watch with a monitor that trips
 //! again after every lift. Such a contract locks the agent in, and whoever activates it should know.
 
-use super::{Contract, Then, Watch};
+use super::{Contract, Series, Then, Watch};
 use crate::monitors::MonitorKind;
 use crate::person::Person;
 use values::decimal::Decimal;
@@ -37,7 +37,7 @@ pub fn closed(contract: &Contract, people: &[Person]) -> Vec<ClosedWay> {
 }
 
 /// Whether a person may ever be asked under it.
-fn asks(contract: &Contract) -> bool {
+pub fn asks(contract: &Contract) -> bool {
     let unsure = contract.proposal.confidence.is_some_and(|bounds| bounds.reject_below < bounds.escalate_below);
     let by_action = contract.actions.values().any(|action| !action.ask.is_empty() || !action.judges.is_empty());
     unsure || by_action || contract.watch.values().any(|watch| watch.then == Then::EscalationOnly)
@@ -74,25 +74,40 @@ fn answering(contract: &Contract, people: &[Person], found: &mut Vec<ClosedWay>)
 
 /// A band that no permitted value stays inside trips again as soon as its window is full.
 fn lifting(contract: &Contract, name: &str, watch: &Watch, found: &mut Vec<ClosedWay>) {
-    let params = watch.series.params();
-    let (MonitorKind::Mean, [param], true) = (watch.kind, params.as_slice(), watch.then.status().is_some()) else {
+    if watch.then.status().is_none() {
         return;
+    }
+    let (least, most, what) = match (watch.kind, &watch.series) {
+        (MonitorKind::Share, _) => (Some(Decimal::ZERO), Some(Decimal::from(1)), "share".to_owned()),
+        (MonitorKind::Mean, Series::Param(param)) => {
+            let (least, most) = range(contract, watch, param);
+            (least, most, format!("permitted `{param}`"))
+        }
+        (_, _) => return,
     };
-    let watched = contract.actions.iter().filter(|(action, said)| {
-        let counts = if watch.actions.is_empty() { !said.reads } else { watch.actions.contains(*action) };
-        let has = |schema: &Json| schema.get("properties").is_some_and(|known| known.get(param).is_some());
-        counts && has(&said.params)
-    });
-    let limits: Vec<_> = watched.map(|(_, action)| action.limits.get(*param)).collect();
     let bound = |key: &str| watch.settings.get(key).and_then(Json::as_number);
-    let every = |fits: &dyn Fn(Option<Decimal>, Option<Decimal>) -> bool| {
-        let known = |limit: &Option<&super::Limit>| limit.is_some_and(|limit| fits(limit.min, limit.max));
-        !limits.is_empty() && limits.iter().all(known)
-    };
-    let above = bound("max").is_some_and(|max| every(&|least, _| least.is_some_and(|least| least > max)));
-    let below = bound("min").is_some_and(|min| every(&|_, most| most.is_some_and(|most| most < min)));
+    let above = bound("max").zip(least).is_some_and(|(max, least)| least > max);
+    let below = bound("min").zip(most).is_some_and(|(min, most)| most < min);
     if above || below {
-        let because = format!("no permitted `{param}` is inside the band, so `{name}` trips again after every lift");
+        let because = format!("no {what} is inside the band, so `{name}` trips again after every lift");
         found.push(ClosedWay { way: "lifting", path: format!("watch.{name}"), because });
     }
+}
+
+/// Between what the values of a param lie, whichever watched action brings them. What is not said to be signed is not
+/// below zero.
+fn range(contract: &Contract, watch: &Watch, param: &str) -> (Option<Decimal>, Option<Decimal>) {
+    let watched = contract.actions.iter().filter(|(action, said)| {
+        let counts = if watch.actions.is_empty() { !said.reads } else { watch.actions.contains(*action) };
+        counts && said.declares(param)
+    });
+    let limits: Vec<_> = watched.map(|(_, action)| action.limits.get(param)).collect();
+    let least = |limit: &Option<&super::Limit>| match limit {
+        Some(limit) if limit.signed => limit.min,
+        Some(limit) => Some(limit.min.unwrap_or(Decimal::ZERO).max(Decimal::ZERO)),
+        None => Some(Decimal::ZERO),
+    };
+    let every: Option<Vec<Decimal>> = limits.iter().map(least).collect();
+    let most: Option<Vec<Decimal>> = limits.iter().map(|limit| limit.and_then(|limit| limit.max)).collect();
+    (every.and_then(|least| least.into_iter().min()), most.and_then(|most| most.into_iter().max()))
 }

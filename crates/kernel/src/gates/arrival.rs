@@ -42,7 +42,7 @@ mod tests {
         };
         let ann = || Actor::Operator("ann".to_owned());
         assert_eq!(lift(ann(), None), "");
-        assert_eq!(lift(ann(), Some("floor")), "PARAM_INVALID");
+        assert_eq!(lift(ann(), Some("floor")), "NOT_HALTED");
         assert_eq!(lift(Actor::Monitor("m".to_owned()), Some("desk")), "NOT_AUTHORIZED");
         stopped = stopped.check("REJECT GROUP_HALTED");
         stopped.change(ann(), resume(Some("desk")));

@@ -47,9 +47,9 @@ impl RollingWindow {
         Ok(RollingWindow { over, entries: VecDeque::new(), count: 0, sum: Decimal::ZERO })
     }
 
-    /// Takes a value; one that would overflow the sum is left out.
-    pub(super) fn push(&mut self, value: Decimal, at: Instant) {
-        let Some(sum) = self.sum.checked_add(value) else { return };
+    /// Takes a value; whether it could. One that cannot be summed exactly is left out.
+    pub(super) fn push(&mut self, value: Decimal, at: Instant) -> bool {
+        let Some(sum) = self.sum.checked_add(value) else { return false };
         // By count no instant matters, and none is kept.
         let kept = if let Over::Time(_) = self.over { at } else { Instant::PURE_DEFAULT };
         self.entries.push_back((kept, 1, value));
@@ -66,6 +66,18 @@ impl RollingWindow {
                 }
                 self.merge();
             }
+        }
+        true
+    }
+
+    /// How exact a monitor over it is, before what it does.
+    pub(super) fn guarantee(&self, trips: &str) -> String {
+        match self.over {
+            Over::Count(_) => format!("exact: {trips}"),
+            Over::Time(_) => format!(
+                "exact up to {ENTRIES_MAX} values in a window: {trips}; beyond that neighbours merge under the later \
+                 instant, and a value may count for up to one more window"
+            ),
         }
     }
 
@@ -147,7 +159,15 @@ impl Band {
         };
         let (min, max) = (settings.decimal("min")?, settings.decimal("max")?);
         let window = RollingWindow::new(settings, 20)?;
+        let at_least_given = settings.has("at_least");
         let at_least = settings.count("at_least", (1, COUNT_MAX), AT_LEAST)?;
+        if let Over::Count(over) = window.over
+            && at_least_given
+            && at_least > over
+        {
+            let problem = format!("`at_least` {at_least} is more than the {over} values of the window");
+            return Err(SettingFault::of("at_least", problem));
+        }
         match (min, max) {
             (None, None) => Err(SettingFault::of("max", "`max` or `min` is missing: the band has no bound")),
             (Some(min), Some(max)) if min > max => {
@@ -165,19 +185,22 @@ impl Band {
         }
     }
 
+    /// A bound that does not fit is beyond every sum on its own side of zero.
     fn is_above(&self, bound: Decimal) -> bool {
-        self.for_sum(bound).is_some_and(|bound| self.window.sum() > bound)
+        self.for_sum(bound).map_or(bound.is_negative(), |bound| self.window.sum() > bound)
     }
 
     fn is_below(&self, bound: Decimal) -> bool {
-        self.for_sum(bound).is_some_and(|bound| self.window.sum() < bound)
+        self.for_sum(bound).map_or(!bound.is_negative(), |bound| self.window.sum() < bound)
     }
 }
 
 impl Detect for Band {
     fn update(&mut self, input: &Input) -> Signal {
         let Some(value) = input.exact else { return Signal::QUIET };
-        self.window.push(value, input.at);
+        if !self.window.push(value, input.at) {
+            return Signal::drift(true);
+        }
         let full = self.window.is_full(self.at_least);
         // A sum only grows by what is yet to come, so a maximum need not wait.
         let ready = full || self.measure == Measure::Sum;
@@ -196,7 +219,7 @@ impl Detect for Band {
     }
 
     fn guarantee(&self) -> String {
-        "exact: it trips when and only when the bound is passed".to_owned()
+        self.window.guarantee("it trips when and only when the bound is passed")
     }
 
     fn save(&self, slots: &mut Slots) {

@@ -84,6 +84,11 @@ impl Detect for HddmA {
         [self.all, self.lowest, self.highest].iter().for_each(|mean| mean.save(slots));
     }
 
+    /// Its bound holds for values from 0 to 1 only.
+    fn refuses(&self, input: &Input) -> Option<&'static str> {
+        (!(0.0..=1.0).contains(&input.float)).then_some("takes numbers from 0 to 1")
+    }
+
     fn load(&mut self, slots: &mut Slots) -> Option<()> {
         self.all.load(slots)?;
         self.lowest.load(slots)?;

@@ -136,6 +136,11 @@ impl Detect for HddmW {
         }
     }
 
+    /// Its bound holds for values from 0 to 1 only.
+    fn refuses(&self, input: &Input) -> Option<&'static str> {
+        (!(0.0..=1.0).contains(&input.float)).then_some("takes numbers from 0 to 1")
+    }
+
     fn load(&mut self, slots: &mut Slots) -> Option<()> {
         fn sample(slots: &mut Slots) -> Option<Sample> {
             let is_any = slots.next_flag()?;

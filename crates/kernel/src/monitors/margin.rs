@@ -27,17 +27,15 @@ impl Margin {
 
 impl Detect for Margin {
     fn update(&mut self, input: &Input) -> Signal {
-        let margin = match (self.value, input.exact) {
-            (Some(value), Some(cost)) => value.checked_sub(cost),
-            (None, margin) => margin,
-            (Some(_), None) => None,
-        };
-        let Some(margin) = margin else { return Signal::QUIET };
-        self.window.push(margin, input.at);
-        if !self.window.is_full(1) {
+        let Some(number) = input.exact else { return Signal::QUIET };
+        let margin = self.value.map_or(Some(number), |value| value.checked_sub(number));
+        // What cannot be summed exactly counts as a loss.
+        let is_summed = margin.is_some_and(|margin| self.window.push(margin, input.at));
+        if is_summed && !self.window.is_full(1) {
             return Signal::QUIET;
         }
-        self.negative = if self.window.sum().is_negative() { self.negative.saturating_add(1) } else { 0 };
+        let is_negative = !is_summed || self.window.sum().is_negative();
+        self.negative = if is_negative { self.negative.saturating_add(1) } else { 0 };
         Signal::drift(self.negative >= self.times)
     }
 
@@ -48,7 +46,7 @@ impl Detect for Margin {
     }
 
     fn guarantee(&self) -> String {
-        format!("exact: it trips when the mean margin was negative {} times in a row", self.times)
+        self.window.guarantee(&format!("it trips when the mean margin was negative {} times in a row", self.times))
     }
 
     fn save(&self, slots: &mut Slots) {

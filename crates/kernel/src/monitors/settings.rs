@@ -40,6 +40,11 @@ impl Settings {
         Settings { given: given.into_iter().collect(), known: Vec::new() }
     }
 
+    /// Whether it is set.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.given.contains_key(key)
+    }
+
     fn take(&mut self, key: &'static str) -> Option<String> {
         self.known.push(key);
         self.given.remove(key)

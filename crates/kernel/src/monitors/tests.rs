@@ -3,6 +3,7 @@
 //! The expected alarms of the published detectors were computed once with river 0.26.1 over the same series.
 
 use super::{Input, Monitor, MonitorKind, Settings};
+use values::decimal::Decimal;
 use values::time::{Duration, Instant};
 
 /// SplitMix64, as numbers from 0 to 1.
@@ -194,6 +195,33 @@ fn bands_trip_exactly_when_their_bound_is_passed() {
 }
 
 #[test]
+fn what_cannot_be_summed_exactly_is_outside_the_band() {
+    let drifts = |kind: &str, set: &str, value: &str, count: usize| {
+        let (mut monitor, value) = (monitor(kind, set), Decimal::parse(value).unwrap());
+        let drift = |_| monitor.update(&Input::exact(value, Instant::PURE_DEFAULT)).drift;
+        (0..count).map(drift).position(|drift| drift)
+    };
+    let huge = "10000000000000000000000000000";
+    assert_eq!(drifts("mean", "max=10 over=10", huge, 10), Some(7));
+    assert_eq!(drifts("mean", "min=10 over=10", huge, 10), Some(7));
+    assert_eq!(drifts("sum", "min=10 over=1h", huge, 10), Some(7));
+    assert_eq!(drifts("margin", "value=10 over=3 times=2", "70000000000000000000000000000", 4), Some(2));
+    // A bound that does not fit the window is no bound that a sum could pass.
+    assert_eq!(drifts("mean", "max=70000000000000000000000000000 over=10", "1", 20), None);
+    assert_eq!(drifts("mean", "min=-70000000000000000000000000000 over=10", "1", 20), None);
+    assert_eq!(drifts("mean", "max=-70000000000000000000000000000 over=10", "1", 20), Some(9));
+}
+
+#[test]
+fn windows_by_time_say_how_exact_they_are() {
+    for (kind, set) in [("mean", "max=10"), ("margin", "value=1")] {
+        let said = |over: &str| monitor(kind, &format!("{set} over={over}")).guarantee();
+        assert!(said("20").starts_with("exact") && !said("20").contains("64"), "{}", said("20"));
+        assert!(said("6s").contains("64 values") && said("6s").contains("one more window"), "{}", said("6s"));
+    }
+}
+
+#[test]
 fn guaranteed_monitors_find_a_raised_rate_and_leave_a_kept_one_alone() {
     const NONE: [usize; 0] = [];
     let found = |kind: &str, set: &str, name: &str| alarms(kind, set, &series(name)).0;
@@ -231,6 +259,7 @@ fn wrong_settings_are_refused_in_a_sentence() {
         ("cusum", "p0=0.1", "`p0` needs `p1`, the rate to be noticed"),
         ("cusum", "p0=0.3 p1=0.1", "`p1` 0.1 must be above `p0` 0.3: it is the rate to be noticed"),
         ("mean", "over=5", "`max` or `min` is missing: the band has no bound"),
+        ("mean", "max=1 over=3 at_least=9", "`at_least` 9 is more than the 3 values of the window"),
         ("mean", "max=1 min=2", "`min` 2 must not be above `max` 1"),
         (
             "sum",
@@ -255,7 +284,11 @@ fn what_is_no_value_of_a_series_is_not_taken() {
     assert_eq!(monitor("ddm", "").refuses(&parsed("0.5").unwrap()), Some("takes 1 for an error and 0 for none"));
     assert_eq!(monitor("share", "max=1").refuses(&parsed("2").unwrap()), Some("takes 1 for an error and 0 for none"));
     assert_eq!(monitor("mean", "max=1").refuses(&parsed("1e90").unwrap()), Some("takes numbers of at most 28 digits"));
-    assert_eq!(monitor("hddm_a", "").refuses(&parsed("0.5").unwrap()), None);
+    for kind in ["hddm_a", "hddm_w"] {
+        let refused = |text: &str| monitor(kind, "").refuses(&parsed(text).unwrap());
+        assert_eq!((refused("0.5"), refused("0"), refused("1")), (None, None, None), "{kind}");
+        assert_eq!((refused("2").is_some(), refused("-1").is_some()), (true, true), "{kind}");
+    }
 }
 
 #[test]
@@ -274,4 +307,29 @@ fn a_damaged_state_is_not_read() {
         assert_eq!(fresh.restore(&state), Some(()), "{kind}");
         assert!(!fresh.guarantee().is_empty());
     }
+}
+
+/// What the guide says is set where nothing is: a monitor with it and one without are the same.
+#[test]
+fn defaults_are_those_of_the_guide() {
+    let guide = include_str!("../../../../docs/guide/monitors.md");
+    let table = guide.split("| kind | has to be set | unset |").nth(1).unwrap();
+    let mut checked = 0;
+    for line in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [kinds, needed, unset] = cells.as_slice() else { panic!("{line}") };
+        let unset: String = unset.split(';').next().unwrap().to_owned();
+        let needed = match *needed {
+            "`max` or `min`" => "max=1",
+            "m0" => "m0=0.1",
+            "p0, p1" => "p0=0.1 p1=0.3",
+            _ => "",
+        };
+        for kind in kinds.split('`').skip(1).step_by(2) {
+            let said = monitor(kind, &format!("{needed} {unset}"));
+            assert_eq!(said, monitor(kind, needed), "{line}");
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, MonitorKind::WORDS.len() + 1, "every kind, and `cusum` twice");
 }

@@ -48,6 +48,8 @@ pub enum Command {
         who: Who,
         agent: String,
         status: String,
+        /// Whether a reason is given.
+        because: bool,
     },
     Retire {
         who: Who,

@@ -154,6 +154,6 @@ fn who_agreed_has_agreed_though_nothing_came_of_it() {
 
 #[test]
 fn nothing_is_lifted_that_is_not_there() {
-    let lift = Command::Lift { who: ann(), agent: "lead".to_owned(), status: "SUSPENDED".to_owned() };
+    let lift = Command::Lift { who: ann(), agent: "lead".to_owned(), status: "SUSPENDED".to_owned(), because: true };
     check(&[enroll("lead-1"), vec![plain(lift)]], "REJECT STATE_CONFLICT");
 }

@@ -372,7 +372,8 @@ fn registry() -> BoxedStrategy<What> {
         1 => (anyone(), agent()).prop_map(|(who, agent)| Command::RollBackCanary { who, agent }),
         4 => (anyone(), agent(), status(), actions)
             .prop_map(|(who, agent, status, actions)| Command::Restrict { who, agent, status, actions }),
-        7 => (anyone(), agent(), status()).prop_map(|(who, agent, status)| Command::Lift { who, agent, status }),
+        7 => (anyone(), agent(), status(), prop::bool::weighted(0.8))
+            .prop_map(|(who, agent, status, because)| Command::Lift { who, agent, status, because }),
         1 => (agents_or_anyone(), agent()).prop_map(|(who, agent)| Command::Retire { who, agent }),
         1 => (anyone(), group()).prop_map(|(who, group)| Command::Halt { who, group }),
         2 => (anyone(), group()).prop_map(|(who, group)| Command::Resume { who, group }),

@@ -263,9 +263,10 @@ impl<'a> Harness<'a> {
                 let (agent, actions) = (agent.clone(), actions.clone());
                 (who, Act::Restrict { agent, status, because: because(), actions })
             }
-            Plain::Lift { who, agent, status } => {
+            Plain::Lift { who, agent, status, because: is_said } => {
                 let status = AgentStatus::from_word(status).unwrap();
-                (who, Act::Lift { agent: agent.clone(), status, because: because() })
+                let because = if *is_said { because() } else { " ".to_owned() };
+                (who, Act::Lift { agent: agent.clone(), status, because })
             }
             Plain::Retire { who, agent } => (who, Act::Retire { agent: agent.clone(), because: because() }),
             Plain::OpenFlow { who, flow, agent, parent } => {

@@ -210,7 +210,7 @@ impl Reducer {
             Command::PromoteCanary { who, agent, right } => self.end_canary(who, agent, Some(*right)),
             Command::RollBackCanary { who, agent } => self.end_canary(who, agent, None),
             Command::Restrict { who, agent, status, actions } => self.restrict(who, agent, status, actions),
-            Command::Lift { who, agent, status } => self.lift(who, agent, status),
+            Command::Lift { who, agent, status, because } => self.lift(who, agent, status, *because),
             Command::Retire { who, agent } => self.retire(who, agent),
             Command::OpenFlow { who, flow, agent, parent } => self.open(who, flow, agent, parent.as_ref()),
             Command::EndFlow { who, flow, abort } => self.end(who, flow, *abort, at),
@@ -275,7 +275,7 @@ impl Reducer {
                 if self.halted_groups.remove(group) {
                     Said::accept()
                 } else {
-                    Said::reject("PARAM_INVALID")
+                    Said::reject("NOT_HALTED")
                 }
             }
             Command::KeepKeys { who: Who::Operator(_), kept } => {
@@ -387,7 +387,7 @@ impl Reducer {
         Said::accept()
     }
 
-    fn lift(&mut self, who: &Who, agent: &str, status: &str) -> Said {
+    fn lift(&mut self, who: &Who, agent: &str, status: &str, because: bool) -> Said {
         let Some(agent) = self.agents.get_mut(agent) else { return Said::reject("AGENT_NOT_REGISTERED") };
         if agent.base == "RETIRED" {
             return Said::reject("AGENT_RETIRED");
@@ -402,6 +402,10 @@ impl Reducer {
             return Said::reject("STATE_CONFLICT");
         }
         if agent.restrictions.iter().any(|(known, by, _)| known == status && by == WATCH) {
+            // Whoever lets go what an alarm holds says why.
+            if !because {
+                return Said::reject("BECAUSE_MISSING");
+            }
             agent.watched.clear();
         }
         agent.restrictions.retain(|(known, _, _)| known != status);

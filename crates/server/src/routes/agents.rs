@@ -6,11 +6,13 @@ use super::{
 use crate::call::{Call, JSON, Reply, span_if_any, text, text_if_any, texts_if_any};
 use crate::problem::Problem;
 use crate::schemas;
+use axum::http::StatusCode;
 use kernel::agent::AgentStatus;
 use kernel::canary::Share;
 use kernel::change::{Act, Trial};
 use kernel::contract::amend::Amendment;
 use kernel::evaluator::Compiled;
+use kernel::reasons::Reason;
 use std::sync::Arc;
 use values::ids::Digest;
 use values::json::{Json, Object};
@@ -335,9 +337,19 @@ fn restrict(call: &Call) -> Result<Reply, Problem> {
     changed(call, Act::Restrict { agent, status, because, actions })
 }
 
+/// Whoever lifts says why, through every door.
+pub fn demand_because(because: &str, agent: &str) -> Result<(), Problem> {
+    if !because.trim().is_empty() {
+        return Ok(());
+    }
+    let what = format!("lifting a restriction of agent `{agent}`");
+    Err(Problem::of(StatusCode::UNPROCESSABLE_ENTITY, Reason::BecauseMissing, &[("what", &what)]))
+}
+
 fn lift(call: &Call) -> Result<Reply, Problem> {
     let members = call.members(&["status", "because"])?;
     let (agent, status, because) = (named(call)?.to_owned(), status(&members)?, text(&members, "because")?);
+    demand_because(&because, &agent)?;
     changed(call, Act::Lift { agent, status, because })
 }
 

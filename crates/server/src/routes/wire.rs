@@ -1,5 +1,6 @@
 //! What the command line asks of a server: rows as the store keeps them, and changes as records write them.
 
+use super::agents::demand_because;
 use super::{Access, Answer, Answering, BodyRule, Param, ParamKind, Route, Run};
 use crate::call::{Call, JSON, Reply};
 use crate::following::{self, Followed};
@@ -167,6 +168,9 @@ fn change(call: &Call) -> Result<Reply, Problem> {
     }
     if let wire_call::Call::Act(act) = &asked {
         demand_own_performance(call, act)?;
+        if let Act::Lift { agent, because, .. } = act {
+            demand_because(because, agent)?;
+        }
     } else if let wire_call::Call::Register { contract, .. } = &asked {
         overlap::demand_apart(call.keeper().runtime(), &contract.contract.agent)?;
     }

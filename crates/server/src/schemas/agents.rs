@@ -34,7 +34,7 @@ pub fn agent_schema() -> Value {
     closed(members())
 }
 
-fn members() -> [(&'static str, Value); 9] {
+fn members() -> [(&'static str, Value); 10] {
     let restriction = closed([
         ("status", words(AgentStatus::WORDS)),
         ("by", text()),
@@ -51,6 +51,7 @@ fn members() -> [(&'static str, Value); 9] {
         ("offered", or_null(digest())),
         ("parent", text_or_null()),
         ("version", text_or_null()),
+        ("group?", text()),
         ("canary?", canary()),
         ("amendments", list(json!({ "type": "object", "required": ["action", "param", "until"] }))),
     ]
@@ -61,7 +62,7 @@ pub fn list_of_agents() -> Value {
 }
 
 pub fn page() -> Value {
-    let [agent, status, restrictions, contract, offered, parent, version, canary, amendments] = members();
+    let [agent, status, restrictions, contract, offered, parent, version, group, canary, amendments] = members();
     let entry = json!({ "type": "object", "required": ["index", "at", "actor", "kind", "refused"] });
     closed([
         agent,
@@ -71,6 +72,7 @@ pub fn page() -> Value {
         offered,
         parent,
         version,
+        group,
         canary,
         amendments,
         ("history", list(entry)),
@@ -113,7 +115,7 @@ pub fn restriction() -> Value {
 }
 
 pub fn lifting() -> Value {
-    closed([("status", words(RESTRICTIONS)), ("because", text())])
+    closed([("status", words(RESTRICTIONS)), ("because", json!({ "type": "string", "minLength": 1 }))])
 }
 
 pub fn amendment() -> Value {

@@ -67,8 +67,8 @@ pub fn switch() -> Value {
 pub fn monitors() -> Value {
     let monitor = json!({
         "type": "object",
-        "required": ["agent", "monitor", "kind", "watches", "then", "tripped", "seen", "missing", "guarantee", "trips"],
-        "properties": { "agent": text(), "monitor": text(), "tripped": { "type": "boolean" }, "trips": { "type": "array" } },
+        "required": ["agent", "monitor", "kind", "watches", "then", "tripped", "in_contract", "seen", "missing", "guarantee", "trips"],
+        "properties": { "agent": text(), "monitor": text(), "tripped": { "type": "boolean" }, "in_contract": { "type": "boolean" }, "trips": { "type": "array" } },
     });
     json!({ "type": "object", "required": ["monitors"], "properties": { "monitors": { "type": "array", "items": monitor } } })
 }

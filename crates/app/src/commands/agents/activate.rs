@@ -39,6 +39,7 @@ pub fn run(location: &str, json: bool, args: &ActivateArgs) -> anyhow::Result<Ex
     if !args.allow_locked {
         demand_ways_out(&runtime, &contract)?;
     }
+    note_nobody(&runtime, &contract)?;
     let summary = backtest(&runtime, &contract, wait)?;
     if let Some(summary) = summary.as_ref().filter(|_| !json) {
         summary.print()?;
@@ -49,7 +50,10 @@ pub fn run(location: &str, json: bool, args: &ActivateArgs) -> anyhow::Result<Ex
     // The contract counts from now on, and still the agent cannot do what it says.
     if !json {
         say!("the contract is in force, but activating lifts no restriction");
-        say!("next: {}", hint::next(&format!("writkeeper agents lift {} {liftable}", echo(&standing.agent))));
+        say!(
+            "next: {}",
+            hint::next(&format!("writkeeper agents lift {} {liftable} --because TEXT", echo(&standing.agent)))
+        );
     }
     Ok(Exit::Rejected)
 }
@@ -62,6 +66,17 @@ pub fn demand_enforced(path: &Path, inert: &[Diagnostic], is_accepted: bool) -> 
     let problem =
         format!("`{}` has keys that are not enforced yet: {}", path.display(), contract_file::inert_paths(inert));
     Err(InvalidData(format!("{problem}; to put it in force all the same, add --allow-inert")).into())
+}
+
+/// Says so where a contract asks people and nobody is known who could answer: they may still come, so it is not refused.
+pub fn note_nobody(runtime: &Runtime, contract: &Compiled) -> anyhow::Result<()> {
+    if ways_out::asks(&contract.contract) && people::known(runtime)?.is_empty() {
+        let next = hint::next("writkeeper people set FILE");
+        terminal::note(&format!(
+            "this contract asks people, and nobody is known here: nobody can answer until `{next}` says who is in its groups"
+        ));
+    }
+    Ok(())
 }
 
 /// A contract that locks the agent in is refused before it is in force, with every way that it closes.

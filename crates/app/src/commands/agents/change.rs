@@ -110,8 +110,20 @@ fn has_actions(runtime: &Runtime, agent: &str, row: &AgentRow, actions: &[String
 pub fn lift(location: &str, json: bool, agent: &str, status: AgentStatus, because: &str) -> anyhow::Result<()> {
     let runtime = store::open(location)?;
     let (agent, _) = store::agent_named(&runtime, agent)?;
-    let act = Act::Lift { agent, status, because: because.to_owned() };
-    carry_out(runtime.change(store::operator(), act), json).map(|_| ())
+    let act = Act::Lift { agent: agent.clone(), status, because: because.to_owned() };
+    let carried_out = carry_out(runtime.change(store::operator(), act), json).map(|_| ());
+    carried_out.map_err(|error| not_there(error, &agent, status))
+}
+
+/// What was to be lifted is not there: the kernel compares states, and an operator wants to know what is there.
+fn not_there(error: anyhow::Error, agent: &str, status: AgentStatus) -> anyhow::Error {
+    let failure = Failure::of_error(&error);
+    if failure.code != Reason::StateConflict.code() {
+        return error;
+    }
+    let message = format!("nothing holds agent `{}` in {}", visible(agent), status.word());
+    let fix = format!("to see what holds it: `{}`", hint::next(&format!("writkeeper agents show {}", echo(agent))));
+    Failure { message, fix, ..failure }.into()
 }
 
 /// Ends an agent.

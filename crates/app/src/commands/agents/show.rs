@@ -51,6 +51,9 @@ fn print_standing(agent: &AgentSummary) -> anyhow::Result<()> {
     if let Some(parent) = &agent.parent {
         say!("  parent    {}", visible(parent));
     }
+    if let Some(group) = &agent.group {
+        say!("  group     {}", visible(group));
+    }
     for held in &agent.restrictions {
         let actions: Vec<String> = held.actions.iter().map(|action| visible(action)).collect();
         let actions = if actions.is_empty() { String::new() } else { format!(" ({})", actions.join(", ")) };
@@ -76,6 +79,7 @@ fn what(change: &AgentChange) -> String {
         }
         AgentChange::CanaryRolledBack { because } => visible(because),
         AgentChange::Restricted { status, because, .. } => format!("{}: {}", status.word(), visible(because)),
+        AgentChange::Held { status, because } => format!("{}: {}", status.word(), visible(because)),
         AgentChange::Lifted { status, because } if because.is_empty() => status.word().to_owned(),
         AgentChange::Lifted { status, because } => format!("{}: {}", status.word(), visible(because)),
         AgentChange::Retired { because } => visible(because),

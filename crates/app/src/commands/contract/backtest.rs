@@ -14,6 +14,7 @@ use std::time::Instant as Stopwatch;
 use values::time::{Duration, Instant};
 use writkeeper::ExportPath;
 use writkeeper::backtest::{Candidate, Counts, Flip, Listener, against, counts_json, flip_json, of_export, of_store};
+use writkeeper::report::has_decisions;
 
 /// Prints every decision that flips, and how many there are.
 pub fn run(args: &BacktestArgs) -> anyhow::Result<Exit> {
@@ -26,7 +27,13 @@ pub fn run(args: &BacktestArgs) -> anyhow::Result<Exit> {
         None => {
             let runtime = store::view(&args.kept.store)?;
             printing.bar.set_length(runtime.size()?);
-            of_store(&runtime, candidate, &mut printing)?
+            let (agent, since) = (candidate.contract.contract.agent.clone(), candidate.since);
+            let counts = of_store(&runtime, candidate, &mut printing)?;
+            // What flips was decided; only where nothing did, the name may be a typo.
+            if counts.flipped == 0 && !has_decisions(&runtime, &agent, since)? {
+                terminal::note(&format!("agent `{}` has no decision in this history", visible(&agent)));
+            }
+            counts
         }
     };
     printing.bar.finish_and_clear();

@@ -1,13 +1,15 @@
 //! `writkeeper contract canary`: a candidate that a share of an agent's flows is under, for real.
 
 use crate::cli::{CanaryArgs, CanaryCommand};
-use crate::commands::agents::activate::{demand_enforced, demand_ways_out};
+use crate::commands::agents::activate::{demand_enforced, demand_ways_out, note_nobody};
 use crate::contract_file;
 use crate::exit::{Exit, UsageError};
 use crate::hint;
 use crate::store;
 use crate::terminal::{self, FAINT, GOOD, STRONG, counted, echo, paint, say};
-use kernel::canary::{Canary, Share};
+use kernel::canary::{Canary, Share, apart};
+use kernel::contract::attenuate::attenuate;
+use kernel::evaluator::Compiled;
 use kernel::finding::visible;
 use runtime::Runtime;
 use std::path::Path;
@@ -36,11 +38,17 @@ pub fn run(args: &CanaryArgs) -> anyhow::Result<Exit> {
                 print(agent, &compared)?;
             }
         }
-        Some(CanaryCommand::Promote { agent, because, contract }) => {
+        Some(CanaryCommand::Promote { agent, because, contract, allow_locked }) => {
             let problem = |text: &str| UsageError(format!("--contract `{}` is no SHA-256", echo(text)));
             let contract =
                 contract.as_deref().map(|text| Digest::parse(text).ok_or_else(|| problem(text))).transpose()?;
             let contract = contract.map_or_else(|| running(&runtime, agent).map(|(_, canary)| canary.contract), Ok)?;
+            // People may have left since it started.
+            let candidate = runtime.contract(contract).map_err(store::unread)?;
+            if !allow_locked {
+                demand_ways_out(&runtime, &candidate)?;
+            }
+            note_nobody(&runtime, &candidate)?;
             canary::promote(&runtime, &store::operator(), agent, contract, because)?;
             say!("{}: the candidate is in force for every flow of {}", paint(GOOD, "promoted"), visible(agent));
         }
@@ -68,9 +76,34 @@ fn start(
     if !allow_locked {
         demand_ways_out(runtime, &contract)?;
     }
+    note_nobody(runtime, &contract)?;
+    note_bounds(runtime, &contract, share)?;
     canary::start(runtime, &store::operator(), contract, share, because)?;
     let (agent, next) = (visible(&agent), hint::next(&format!("writkeeper contract canary show {}", echo(&agent))));
     say!("{}: {share} of the flows of {agent} are under the candidate; next: {next}", paint(GOOD, "started"));
+    Ok(())
+}
+
+/// What a share does not bound, in words, before the canary starts.
+fn note_bounds(runtime: &Runtime, candidate: &Compiled, share: Share) -> anyhow::Result<()> {
+    let Ok((_, row)) = store::agent_named(runtime, &candidate.contract.agent) else { return Ok(()) };
+    let Some(in_force) = row.contract else { return Ok(()) };
+    let in_force = runtime.contract(in_force).map_err(store::unread)?;
+    if let Err(wider) = attenuate(&candidate.contract, &in_force.contract) {
+        terminal::note(&format!(
+            "{share} bounds flows, not what is done in them: an agent that finds a flow under the candidate can stay in it, \
+             so everything that the candidate permits may happen, up to its budgets; it permits more than the contract in \
+             force at `{}`",
+            visible(&wider.path)
+        ));
+    }
+    for monitor in apart(&candidate.contract, &in_force.contract) {
+        terminal::note(&format!(
+            "the candidate words monitor `{}` otherwise: each of the two wordings counts its own flows alone, and after \
+             promotion it starts anew",
+            visible(&monitor)
+        ));
+    }
     Ok(())
 }
 

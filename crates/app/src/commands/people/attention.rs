@@ -5,7 +5,7 @@ use crate::exit::UsageError;
 use crate::hint;
 use crate::store;
 use crate::terminal::{self, STRONG, paint, say};
-use kernel::attention::{ATTENTION, Attention, Spent, window_of};
+use kernel::attention::{ATTENTION, Attention, Spent, rule_of, window_of};
 use kernel::change::{Act, Write};
 use kernel::finding::visible;
 use kernel::stored::Kind;
@@ -17,22 +17,55 @@ use values::time::Duration;
 /// Groups read at a time.
 const PAGE: usize = 512;
 
-/// The bound that the options say.
-pub fn bound(questions: Option<u64>, per: &str, spent: &str) -> anyhow::Result<Option<Attention>> {
-    let Some(questions) = questions else { return Ok(None) };
-    let problem = || UsageError(format!("--per `{}` is no duration, such as 8h or 30m", terminal::echo(per)));
-    let per = Duration::parse(per).filter(|per| per.micros() > 0).ok_or_else(problem)?;
-    let spent = if spent == "escalation_only" { Spent::EscalationOnly } else { Spent::Refuse };
-    Ok(Some(Attention { questions, per, spent }))
+/// How long the window of a group is that was never bounded.
+const PER_FIRST: Duration = Duration::from_secs(8 * 3_600);
+
+/// What the options say of a bound.
+pub struct Told<'a> {
+    pub questions: Option<u64>,
+    pub per: Option<&'a str>,
+    pub spent: Option<&'a str>,
+}
+
+impl Told<'_> {
+    /// The bound as it was, but for what was told.
+    fn over(&self, known: Option<Attention>) -> anyhow::Result<Attention> {
+        let per = |text: &str| {
+            let problem = || UsageError(format!("--per `{}` is no duration, such as 8h or 30m", terminal::echo(text)));
+            Duration::parse(text).filter(|per| per.micros() > 0).ok_or_else(problem)
+        };
+        let questions = self.questions.or(known.map(|known| known.questions));
+        let missing = || UsageError("the group has no bound yet: say how many, with --questions COUNT".to_owned());
+        let spent =
+            self.spent.map(|word| if word == "escalation_only" { Spent::EscalationOnly } else { Spent::Refuse });
+        Ok(Attention {
+            questions: questions.ok_or_else(missing)?,
+            per: self.per.map(per).transpose()?.or(known.map(|known| known.per)).unwrap_or(PER_FIRST),
+            spent: spent.or(known.map(|known| known.spent)).unwrap_or(Spent::Refuse),
+        })
+    }
+
+    fn is_something(&self) -> bool {
+        self.questions.is_some() || self.per.is_some() || self.spent.is_some()
+    }
 }
 
 /// Sets the bound of a group, or takes it away; lists otherwise.
-pub fn run(kept: &Kept, group: Option<&str>, bound: Option<Attention>, unbounded: bool) -> anyhow::Result<()> {
+pub fn run(kept: &Kept, group: Option<&str>, told: &Told<'_>, unbounded: bool) -> anyhow::Result<()> {
     let runtime = store::open(&kept.store)?;
-    if let Some(group) = group.filter(|_| bound.is_some() || unbounded) {
-        let value = bound.map_or(Json::Null, Attention::to_json);
-        let write = Write { key: format!("{ATTENTION}{group}"), value, expect: None };
+    if let Some(group) = group.filter(|_| told.is_something() || unbounded) {
+        let (known, version) = match runtime.read(rule_of(group)).map_err(store::unread)? {
+            Some(Row::State(row)) => (Attention::from_json(&row.value), Some(row.version)),
+            Some(_) | None => (None, None),
+        };
+        let value = if unbounded { Json::Null } else { told.over(known)?.to_json() };
+        // Somebody else may bound it meanwhile: what they told must not be lost either.
+        let write = Write { key: format!("{ATTENTION}{group}"), value, expect: Some(version.unwrap_or(0)) };
         store::done(runtime.change(store::operator(), Act::Merge(vec![write])))?;
+        if unbounded && !kept.json {
+            say!("{}  takes every question; it has no bound", paint(STRONG, visible(group)));
+            return Ok(());
+        }
     }
     list(&runtime, group, kept.json)
 }
@@ -66,7 +99,12 @@ fn list(runtime: &Runtime, only: Option<&str>, json: bool) -> anyhow::Result<()>
     }
     if none && !json {
         let next = hint::next("writkeeper people attention GROUP --questions COUNT");
-        say!("no group is bounded; next: {next}");
+        match only {
+            Some(group) => {
+                say!("{}  takes every question; it has no bound; next: {next}", paint(STRONG, visible(group)))
+            }
+            None => say!("no group is bounded; next: {next}"),
+        }
     }
     Ok(())
 }

@@ -171,7 +171,7 @@ impl Picture {
 
 fn monitors(runtime: &Runtime) -> anyhow::Result<Vec<MonitorLine>> {
     let line = |monitor: MonitorSummary| {
-        let part = monitor.reading.as_ref().and_then(Reading::hundredths).unwrap_or(0);
+        let part = monitor.part.unwrap_or(0);
         let against = |reading: &Reading| format!("{} against {}", reading.statistic, reading.threshold);
         MonitorLine {
             name: visible(&format!("{} {}", monitor.agent, monitor.name)),
@@ -181,7 +181,10 @@ fn monitors(runtime: &Runtime) -> anyhow::Result<Vec<MonitorLine>> {
             part,
         }
     };
-    let mut lines: Vec<MonitorLine> = writkeeper::monitors::all(runtime)?.into_iter().map(line).collect();
+    // What no contract has any more is told by `monitors`; here it would look like a watch.
+    let counts = |monitor: &MonitorSummary| monitor.is_tripped || monitor.is_in_contract;
+    let all = writkeeper::monitors::all(runtime)?;
+    let mut lines: Vec<MonitorLine> = all.into_iter().filter(counts).map(line).collect();
     lines.sort_by_key(|line| std::cmp::Reverse((line.is_tripped, line.part)));
     lines.truncate(KEPT);
     Ok(lines)

@@ -328,7 +328,7 @@ fn accept(
     if !against.is_empty() {
         return Reassessment::Refused { findings: against };
     }
-    let observed = watching::observed(&known::facts(world, submission, touched, at), Verdict::Accept);
+    let observed = watching::observed(&known::facts(world, submission, touched, at), Verdict::Accept, &[]);
     taking::accept(world, submission, touched, intent.as_ref(), true, at);
     watching::take(world, submission, touched, &watching::of_accepted(submission, observed), at);
     Reassessment::Accepted { intent }

@@ -1,9 +1,10 @@
 //! The registry: agents come, are put in force, restricted, let go.
 
-use super::{ChangeOutcome, key, not_authorized, step_refused};
+use super::{ChangeOutcome, because_missing, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentEvent, AgentRefusal, AgentRow, AgentStatus, Restriction, transition};
 use crate::apply::known::resource_row;
 use crate::apply::watching;
+use crate::canary::wordings;
 use crate::change::{Change, Registration};
 use crate::contract::Resource;
 use crate::contract::amend::{self, Amendment};
@@ -134,6 +135,7 @@ pub(super) fn activate(
     row.contract = Some(contract.digest);
     row.parent = contract.contract.parent.clone();
     row.group = contract.contract.group.clone();
+    row.watched = wordings(&contract.contract);
     // An amendment was made to the contract that was in force.
     row.amendments.clear();
     let standing = AgentStanding::of(name, &row);
@@ -196,15 +198,25 @@ pub(super) fn restrict(
     })
 }
 
-pub(super) fn lift(world: &mut World, change: &Change, name: &str, status: AgentStatus) -> ChangeOutcome {
+pub(super) fn lift(
+    world: &mut World,
+    change: &Change,
+    name: &str,
+    status: AgentStatus,
+    because: &str,
+) -> ChangeOutcome {
     let row = world.agent(&key(change, Entity::Agent(name.to_owned())));
-    let absent = row.filter(|row| !row.restrictions.iter().any(|known| known.status == status));
-    if let Some(row) = absent
-        && transition(row.base, &AgentEvent::Lift(status), &change.actor, name).is_ok()
-    {
-        return ChangeOutcome::refused(conflict(format!("agent {name}"), row.status().word(), status.word()));
-    }
+    let may = |row: &&AgentRow| transition(row.base, &AgentEvent::Lift(status), &change.actor, name).is_ok();
     let holding = watching::holding(world, &change.tenant, name, status);
+    if let Some(row) = row.filter(may) {
+        if !row.restrictions.iter().any(|known| known.status == status) {
+            return ChangeOutcome::refused(conflict(format!("agent {name}"), row.status().word(), status.word()));
+        }
+        // Old records lift without a reason; no monitor held anyone back then.
+        if because.trim().is_empty() && holding.iter().any(|key| world.monitor(key).is_some()) {
+            return ChangeOutcome::refused(because_missing(format!("lifting what a monitor placed on agent `{name}`")));
+        }
+    }
     let outcome = changed(world, change, name, &AgentEvent::Lift(status), |row| {
         row.restrictions.retain(|known| known.status != status);
     });

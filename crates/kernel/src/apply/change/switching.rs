@@ -30,13 +30,11 @@ pub(super) fn pull(
         None => row.halted = Some(halt),
         Some(group) => {
             if let Some(problem) = values::ids::identifier_problem(group) {
-                return invalid(format!("is a name that {problem}"));
+                return invalid(group, format!("is a name that {problem}"));
             }
             row.halted_groups.insert(group.to_owned(), halt);
             if row.halted_groups.len() > HALTED_GROUPS_MAX {
-                return invalid(format!(
-                    "would be the one above {HALTED_GROUPS_MAX} that are stopped: stop everything"
-                ));
+                return invalid(group, format!("would be the one above {HALTED_GROUPS_MAX} that are stopped"));
             }
         }
     }
@@ -54,7 +52,8 @@ pub(super) fn lift(world: &mut World, change: &Change, group: Option<&str>) -> C
         None => row.halted = None,
         Some(group) => {
             if row.halted_groups.remove(group).is_none() {
-                return invalid("is not stopped".to_owned());
+                let finding = Finding::reject(Gate::Agent, Reason::NotHalted);
+                return ChangeOutcome::refused(finding.with("group", group));
             }
         }
     }
@@ -66,6 +65,7 @@ fn row(world: &World, change: &Change) -> TenantRow {
     world.tenant(&key(change, Entity::Tenant)).cloned().unwrap_or_default()
 }
 
-fn invalid(problem: String) -> ChangeOutcome {
-    ChangeOutcome::refused(Finding::reject(Gate::Shape, Reason::ParamInvalid).field("group").with("problem", problem))
+fn invalid(group: &str, problem: String) -> ChangeOutcome {
+    let finding = Finding::reject(Gate::Agent, Reason::SwitchRefused);
+    ChangeOutcome::refused(finding.with("group", group).with("problem", problem))
 }

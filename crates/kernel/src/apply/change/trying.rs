@@ -1,9 +1,9 @@
 //! Canaries: a candidate is put beside the contract in force, takes its place, or is taken back.
 
 use super::registry::{conflict, contract_row, declare_resources, refused, unknown};
-use super::{ChangeOutcome, key, step_refused};
+use super::{ChangeOutcome, because_missing, key, step_refused};
 use crate::agent::{AgentEvent, transition};
-use crate::canary::{Canary, Share, apart, cannot_share, own_monitor};
+use crate::canary::{Canary, Share, apart, cannot_share, own_monitor, wordings};
 use crate::change::{Change, Trial};
 use crate::contract::Mode;
 use crate::evaluator::Compiled;
@@ -35,8 +35,7 @@ pub(super) fn carry_out(world: &mut World, change: &Change, trial: &Trial, at: I
         return refused(change, name, &row.clone(), refusal, what);
     }
     if trial.because().trim().is_empty() {
-        let finding = Finding::reject(Gate::Shape, Reason::ParamInvalid).field("because");
-        return ChangeOutcome::refused(finding.with("problem", "is empty"));
+        return ChangeOutcome::refused(because_missing(format!("a canary of agent `{name}`")));
     }
     match trial {
         Trial::Start { contract, beside, share, because } => {
@@ -86,7 +85,9 @@ fn start(
     let salt = before.as_ref().map_or_else(|| change.id.clone(), |before| before.salt.clone());
     let since = before.map_or(at, |before| before.since);
     let (by, because) = (change.actor.text(), because.to_owned());
-    row.canary = Some(Canary { contract: contract.digest, share, salt, since, by, because, apart });
+    let own = |name: String| if apart.contains(&name) { own_monitor(&name) } else { name };
+    let watched = wordings(&contract.contract).into_iter().map(|(name, wording)| (own(name), wording)).collect();
+    row.canary = Some(Canary { contract: contract.digest, share, salt, since, by, because, apart, watched });
     let standing = AgentStanding::of(name, &row);
     world.put(key(change, Entity::Contract(contract.digest.to_string())), contract_row(contract));
     world.put(agent_key, Row::Agent(Box::new(row)));
@@ -121,6 +122,7 @@ fn end(world: &mut World, change: &Change, name: &str, promoted: Option<Digest>)
             return ChangeOutcome::refused(conflict(format!("canary of {name}"), &now, &expected));
         }
         row.contract = Some(canary.contract);
+        row.watched = canary.watched_in_force();
         // An amendment was made to the contract that was in force.
         row.amendments.clear();
     }

@@ -1,12 +1,15 @@
 //! What monitors take, and what their alarms do to the agent's next proposal.
 
 use crate::agent::{Actor, AgentStatus};
-use crate::change::Act;
+use crate::change::{Act, DoubtAnswer};
 use crate::consequence::Consequence;
-use crate::contract::{Mode, Watch};
+use crate::contract::{EffectClass, Executor, Impact, Mode, Watch};
 use crate::event::Event;
-use crate::outcome::Done;
+use crate::intent::IntentEvent;
+use crate::outcome::{Done, Verdict};
+use crate::person::Identity;
 use crate::record::Record;
+use crate::template::Template;
 use crate::testing::{Case, case};
 use crate::watched::{MonitorRow, Trip};
 use crate::world::{Entity, Row};
@@ -89,6 +92,114 @@ fn lifting_starts_the_monitor_anew_and_says_so() {
     assert_eq!(tripped(&case), []);
     let case = case.amount(2).check("ACCEPT");
     assert_eq!(tripped(&case).iter().map(|trip| (trip.from, trip.to)).collect::<Vec<_>>(), [(1, 2)]);
+}
+
+#[test]
+fn what_a_monitor_placed_is_not_lifted_without_a_reason() {
+    let mut case = watching(r#"{"sum":"amount","max":10,"over":100}"#).amount(11).check("ACCEPT");
+    let mut lifted = |because: &str| {
+        let (agent, because) = ("bot".to_owned(), because.to_owned());
+        let act = Act::Lift { agent, status: AgentStatus::Suspended, because };
+        let done = case.change(Actor::Operator("ann".to_owned()), act);
+        done.answer.findings.first().map_or("", |finding| finding.code.as_str()).to_owned()
+    };
+    assert_eq!((lifted(""), lifted(" \t")), ("BECAUSE_MISSING".to_owned(), "BECAUSE_MISSING".to_owned()));
+    assert_eq!(lifted("the campaign is over"), "");
+}
+
+/// What came of a change of an intent that the host performs.
+fn settle(case: &mut Case, intent: &str, event: IntentEvent) {
+    let act = Act::Settle { intent: intent.to_owned(), event, result: None };
+    assert_eq!(case.change(Actor::Operator("ann".to_owned()), act).answer.verdict, Verdict::Accept);
+}
+
+/// A person says what became of an intent in doubt.
+fn resolve(case: &mut Case, intent: &str, decision: &str) {
+    let Some(Row::Intent(row)) = case.row(Entity::Intent(intent.to_owned())) else { panic!("no intent") };
+    let question = row.running.as_ref().unwrap().question.clone().unwrap();
+    let Some(Row::Escalation(row)) = case.row(Entity::Escalation(question.clone())) else { panic!("no question") };
+    let (digest, reason, identity) = (row.digest, "looked".to_owned(), Identity::default());
+    let (intent, decision) = (intent.to_owned(), decision.to_owned());
+    let answer = DoubtAnswer { intent, question, decision, digest, reason, identity };
+    let done = case.change(Actor::Operator("ann".to_owned()), Act::Resolve(Box::new(answer)));
+    assert_eq!(done.answer.verdict, Verdict::Accept, "{}", done.answer.to_line());
+}
+
+/// Whoever performs is the agent's host, and people may say what became of it.
+fn performed_by_host(text: &str, impact: Impact) -> Case {
+    let case = watching(text).run(Executor::Host, EffectClass::Opaque).state(r#"{"people/ann":["desk"]}"#);
+    case.contract(move |contract| {
+        let pay = contract.actions.get_mut("pay").unwrap();
+        (pay.impact, pay.once) = (impact, Template::parse("pay:{amount}").ok());
+    })
+}
+
+#[test]
+fn doubt_counts_as_what_it_turns_out_to_be() {
+    let share = r#"{"share":"outcome.failed","max":0.4,"over":3,"then":"WARN"}"#;
+    let mut case = performed_by_host(share, Impact::High);
+    for (place, amount) in [1, 2, 3].into_iter().enumerate() {
+        case = case.amount(amount).check("ACCEPT");
+        settle(&mut case, &format!("i-{}", place + 1), IntentEvent::Doubt);
+    }
+    // Doubt itself moves nothing.
+    assert_eq!(row(&case).seen, 0);
+    resolve(&mut case, "i-1", "HAPPENED");
+    resolve(&mut case, "i-2", "DID_NOT");
+    assert_eq!((row(&case).seen, row(&case).trips.len()), (2, 0));
+    resolve(&mut case, "i-3", "DID_NOT");
+    assert_eq!((row(&case).seen, row(&case).trips.len()), (3, 1));
+    // Nobody reported in time, and a person says that it did not happen.
+    let mut case = performed_by_host(share, Impact::High).amount(1).check("ACCEPT");
+    case.later(86_400 * 30);
+    case.change(Actor::Kernel, Act::ExpireIntents);
+    assert_eq!(row(&case).seen, 0);
+    resolve(&mut case, "i-1", "DID_NOT");
+    assert_eq!(row(&case).seen, 1);
+}
+
+#[test]
+fn an_error_counts_in_the_direction_that_hurts() {
+    let trips = |settings: &str| {
+        let text = format!(r#"{{"share":"bro ken",{settings},"over":2,"then":"WARN"}}"#);
+        let case = watching(&text).amount(1).check("ACCEPT").amount(2).check("ACCEPT");
+        row(&case).trips.len()
+    };
+    assert_eq!((trips(r#""max":0.5"#), trips(r#""min":0.9"#), trips(r#""min":0,"max":0.5"#)), (1, 1, 1));
+    let falling = r#"{"e_sr":"bro ken","m0":0.5,"mode":"down","arl":3,"then":"WARN"}"#;
+    let case = (1..12).fold(watching(falling), |case, amount| case.amount(amount).check("ACCEPT"));
+    assert!(!row(&case).trips.is_empty());
+}
+
+#[test]
+fn what_only_says_that_the_agent_is_stopped_moves_nothing() {
+    let share = r#"{"share":"verdict.rejected","max":0.4,"over":3}"#;
+    let seen = |case: &Case| match case.row(Entity::Monitor("bot".to_owned(), "m".to_owned())) {
+        Some(Row::Monitor(row)) => row.seen,
+        Some(_) | None => 0,
+    };
+    let rejected = |case: Case, expected: &str| assert_eq!(seen(&case.check(expected)), 0, "{expected}");
+    rejected(watching(share).halted("ann", "drill"), "REJECT HALTED");
+    rejected(watching(share).group("desk").halted_group("desk"), "REJECT GROUP_HALTED");
+    for (status, expected) in [
+        ("SUSPENDED", "REJECT AGENT_SUSPENDED"),
+        ("PASSIVE", "REJECT AGENT_PASSIVE"),
+        ("DEGRADED", "REJECT AGENT_DEGRADED"),
+        ("ESCALATION_ONLY", "ESCALATE AGENT_ESCALATION_ONLY"),
+    ] {
+        rejected(watching(share).agent_status(status), expected);
+    }
+    // Nor does the attention of people that is spent, or the agent's budget of questions.
+    let attention = r#"{"attention/desk":{"questions":1,"per":"1h","spent":"REFUSE"}}"#;
+    let asking = watching(share).ask("amount<=50", "BIG").approvers(&["desk"]);
+    let case = asking.state(attention).amount(1).check("ESCALATE BIG").amount(2).check("REJECT ATTENTION_SPENT");
+    assert_eq!(row(&case).seen, 1);
+    let asking = watching(share).ask("amount<=50", "BIG").contract(|contract| contract.escalation.budget_max = 1);
+    let case = asking.amount(1).check("ESCALATE BIG").amount(2).check("REJECT ESCALATION_BUDGET_EXHAUSTED");
+    assert_eq!(row(&case).seen, 1);
+    // What is wrong with it as well counts.
+    let case = watching(share).halted("ann", "drill").amount(500).check("REJECT HALTED, LIMIT_EXCEEDED");
+    assert_eq!(seen(&case), 1);
 }
 
 #[test]
