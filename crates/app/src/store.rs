@@ -60,7 +60,7 @@ pub fn create(location: &str) -> anyhow::Result<Runtime> {
 
 /// The same, for a verb that people also start with: a store that nobody meant is noticed.
 pub fn begin(location: &str) -> anyhow::Result<Runtime> {
-    let is_new = exists(location).is_err();
+    let is_new = is_missing(location)?;
     let runtime = create(location)?;
     if is_new {
         terminal::note(&format!("there was no store at `{}`; a new one was begun", echo(location)));
@@ -185,6 +185,15 @@ pub fn place(location: &str) -> anyhow::Result<Location> {
 /// Whether there is a store, with what to do where there is none.
 pub fn exists(location: &str) -> anyhow::Result<()> {
     Ok(writkeeper::demand_store(location)?)
+}
+
+/// Whether there is no store; one that cannot be looked for is an error.
+pub fn is_missing(location: &str) -> anyhow::Result<bool> {
+    match writkeeper::demand_store(location) {
+        Ok(()) => Ok(false),
+        Err(writkeeper::Error::StoreMissing(_)) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// `WRITKEEPER_STORE_WAIT` says how long a writer stands in line behind others.

@@ -15,3 +15,4 @@ mod pooled;
 mod refused;
 #[expect(dead_code, reason = "other tests use more of it")]
 mod server;
+mod waits;
