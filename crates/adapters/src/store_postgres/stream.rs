@@ -14,6 +14,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What is said of a server that is not there, and may be in a moment.
+const AWAY: [ErrorKind; 6] = [
+    ErrorKind::ConnectionRefused,
+    ErrorKind::ConnectionReset,
+    ErrorKind::ConnectionAborted,
+    ErrorKind::HostUnreachable,
+    ErrorKind::NetworkUnreachable,
+    ErrorKind::NotFound,
+];
+
 /// How long a connection may take to come about where another host may be the one that answers.
 const CONNECT_WAIT_OF_SEVERAL: Duration = Duration::from_secs(2);
 
@@ -52,15 +62,14 @@ impl Stream for StreamOwned<ClientConnection, TcpStream> {
 /// Goes to one of the servers. Whatever it is asked, it has so long to answer.
 pub(super) fn open(address: &Address, server: &Server, patience: Duration) -> Result<Box<dyn Stream>, Problem> {
     let lost = |problem: &dyn std::fmt::Display| Problem::Lost(format!("`{address}`: {problem}"));
-    let unreached = |error: std::io::Error| match error.kind() {
-        _ if is_silence(&error) => Problem::Away(silence(&server.to_string(), patience)),
-        ErrorKind::ConnectionRefused
-        | ErrorKind::ConnectionReset
-        | ErrorKind::ConnectionAborted
-        | ErrorKind::HostUnreachable
-        | ErrorKind::NetworkUnreachable
-        | ErrorKind::NotFound => Problem::Away(format!("`{address}`: {error}")),
-        _ => lost(&error),
+    let unreached = |error: std::io::Error| {
+        if is_silence(&error) {
+            Problem::Away(silence(&server.to_string(), patience))
+        } else if AWAY.contains(&error.kind()) {
+            Problem::Away(format!("`{address}`: {error}"))
+        } else {
+            lost(&error)
+        }
     };
     match server {
         #[cfg(unix)]
