@@ -39,8 +39,16 @@ impl Location {
     pub fn exists(&self) -> bool {
         match self {
             Location::Sqlite(path) => path.exists(),
-            Location::Postgres(address) => PostgresView::exists(address).unwrap_or(true),
+            Location::Postgres(_) => self.is_there().unwrap_or(true),
             Location::Memory => true,
+        }
+    }
+
+    /// The same; a database that does not answer is an error.
+    pub fn is_there(&self) -> Result<bool, StoreFault> {
+        match self {
+            Location::Sqlite(_) | Location::Memory => Ok(self.exists()),
+            Location::Postgres(address) => PostgresView::exists(address),
         }
     }
 

@@ -4,6 +4,7 @@
 //! keyring            the public keys, from which size to which
 //! KEYID.key          a private key, readable by its owner only
 //! signed             what was stated last; it is there from the first key on, so that a lost one is noticed
+//! last               the hash of the last entry that was signed
 //! checkpoint         the newest one, for whoever wants to copy it
 //! checkpoints/SIZE   checkpoints that were published on request
 //! keyring.next       the keyring of a log that is about to follow this one
@@ -34,6 +35,9 @@ const FORMAT: &str = "writkeeper/signer/v1";
 
 /// The keyring of a log that is about to follow.
 const NEXT_KEYRING: &str = "keyring.next";
+
+/// The hash of the last entry that was signed.
+const LAST_ENTRY: &str = "last";
 
 /// Largest file that is read here.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -210,6 +214,13 @@ impl FileSigner {
         write(&self.folder.join(NEXT_KEYRING), self.keyring.to_string().as_bytes(), 0o644)?;
         self.keep_stated(&self.stated)?;
         put_next_keyring_in_force(&self.folder)
+    }
+
+    /// Remembers the last entry that was signed, so that one look shows whether a ledger still has it.
+    pub fn remember_last(&self, hash: TreeHash) -> Result<(), SignerFault> {
+        let entries = self.from.saturating_add(self.stated.size());
+        let text = format!("{entries} {} {hash}\n", self.keyring.origin());
+        write(&self.folder.join(LAST_ENTRY), text.as_bytes(), 0o600)
     }
 
     /// Lays the last checkpoint where people and other programs find it.

@@ -45,16 +45,23 @@ use value::Value;
 use values::time::Instant;
 
 /// A reader's question is answered by then, or the connection counts as lost.
-const READ_PATIENCE: Duration = Duration::from_secs(60);
+const READ_PATIENCE: Duration = Duration::from_secs(15);
+
+/// The same of a question about a whole table.
+const TABLE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Beyond the server's own bounds: whoever does not hear from it by then has lost the connection.
 const SLACK: Duration = Duration::from_secs(45);
 
-/// How long a server that was there may be away before a batch is given up: as long as it takes to come back after a crash.
+/// How long a server may be away, or have no free connection, before whoever asks gives up: as long as it takes to come back
+/// after a crash.
 const RETURN_WAIT: Duration = Duration::from_secs(15);
 
 /// How often it is looked for meanwhile.
 const RETURN_EVERY: Duration = Duration::from_millis(100);
+
+/// The last attempt to reach a server has at least so long.
+const ATTEMPT_MIN: Duration = Duration::from_secs(1);
 
 /// After a commit whose answer was lost the question is asked often, so each time is short.
 const SETTLING_WAIT: Duration = Duration::from_secs(5);
@@ -128,7 +135,8 @@ impl PostgresStore {
 
 /// Connects to a database that is usable, with tables of this version and a head for a tenant.
 fn prepared(address: &Address, tenant: &str, line: Duration) -> Result<Connection, StoreFault> {
-    let mut connection = connect(address, line, false)?;
+    let patience = line.saturating_add(SLACK).saturating_add(Duration::from_secs(30));
+    let mut connection = connect(address, patience, line, false)?;
     let settings = settings::Settings::read(&mut connection)?;
     settings.demand_usable()?;
     settings.demand_writable()?;
@@ -140,13 +148,13 @@ fn prepared(address: &Address, tenant: &str, line: Duration) -> Result<Connectio
     Ok(connection)
 }
 
-/// Connects. A server that is starting is waited for; one that was there before also while it is away, or until it or
-/// another one takes writes again.
-fn connect(address: &Address, line: Duration, was_there: bool) -> Result<Connection, StoreFault> {
-    let patience = line.saturating_add(SLACK).saturating_add(Duration::from_secs(30));
+/// Connects. A server that is away, is starting or has no free connection is waited for; one that was there before also until
+/// it or another one takes writes again.
+fn connect(address: &Address, patience: Duration, line: Duration, was_there: bool) -> Result<Connection, StoreFault> {
     let end = Moment::now() + RETURN_WAIT.min(line);
+    let mut hello = RETURN_WAIT;
     loop {
-        let problem = match Connection::open(address, patience) {
+        let problem = match Connection::open(address, patience, hello) {
             Ok(connection) if was_there && connection.is_standby() => {
                 Problem::Lost(format!("`{address}`: the server has become a standby"))
             }
@@ -155,6 +163,7 @@ fn connect(address: &Address, line: Duration, was_there: bool) -> Result<Connect
         };
         let may_return = match &problem {
             Problem::Said(said) => said.is_starting(),
+            Problem::Away(_) => true,
             Problem::Lost(_) => was_there,
             Problem::Unreadable(_) => false,
         };
@@ -162,6 +171,7 @@ fn connect(address: &Address, line: Duration, was_there: bool) -> Result<Connect
             return Err(fault(problem));
         }
         std::thread::sleep(RETURN_EVERY);
+        hello = end.saturating_duration_since(Moment::now()).max(ATTEMPT_MIN);
     }
 }
 
@@ -174,7 +184,10 @@ fn begun<'a>(
 ) -> Result<(OpenBatch<'a>, Loaded), StoreFault> {
     let connection = match slot.take().filter(|kept| !kept.is_broken()) {
         Some(kept) => kept,
-        None => connect(address, line, true)?,
+        None => {
+            let patience = line.saturating_add(SLACK).saturating_add(Duration::from_secs(30));
+            connect(address, patience, line, true)?
+        }
     };
     OpenBatch::begin(slot.insert(connection), tenant, line, (number, keys), cache).map_err(|problem| match problem {
         BeginFault::Connection(problem) => early_fault(problem),

@@ -256,6 +256,8 @@ pub fn sentence(error: &anyhow::Error) -> String {
             | Error::Damaged(_)
             | Error::Restored(_)
             | Error::SignerUnknown(_)
+            | Error::LogUnnamed(_)
+            | Error::OtherLedger(_)
             | Error::Signing(_)
             | Error::NotFound { .. }
             | Error::Ambiguous { .. }

@@ -159,6 +159,13 @@ pub fn fix(error: &Error) -> String {
             let command = next("writkeeper ledger discontinue --because TEXT");
             format!("if entries are really lost, `{command}` says so and goes on")
         }
+        Error::LogUnnamed(tenant) if tenant == values::ids::TENANT_DEFAULT => {
+            format!("`{}` signs it with keys of its own and so names its log", next("writkeeper ledger checkpoint"))
+        }
+        Error::LogUnnamed(_) => "`writkeeper serve` names the log of a tenant when it signs for it".to_owned(),
+        Error::OtherLedger(_) => {
+            "begin with `--from INDEX`, the first entry that the receivers shall hear of; 0 is all of them".to_owned()
+        }
         Error::Signing(SignerFault::NoRoom(_)) => "make room on the disk".to_owned(),
         Error::Signing(SignerFault::Unavailable(_)) | Error::EntryMissing(_) => about(Reason::InvalidData),
         Error::NotFound { kind, .. } => {

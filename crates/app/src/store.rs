@@ -17,6 +17,7 @@ use runtime::ports::store::{Store, StoreFault};
 use runtime::{Answered, Pending, Runtime};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use values::ids::TENANT_DEFAULT;
 use values::time::{Duration, Instant};
 use writkeeper::restored::{self, Examined, KeysNotice};
 use writkeeper::{Keeper, Notice, OpenOptions, finding_text};
@@ -59,7 +60,7 @@ pub fn create(location: &str) -> anyhow::Result<Runtime> {
 
 /// The same, for a verb that people also start with: a store that nobody meant is noticed.
 pub fn begin(location: &str) -> anyhow::Result<Runtime> {
-    let is_new = exists(location).is_err();
+    let is_new = is_missing(location)?;
     let runtime = create(location)?;
     if is_new {
         terminal::note(&format!("there was no store at `{}`; a new one was begun", echo(location)));
@@ -105,7 +106,6 @@ pub fn view(named: &str) -> anyhow::Result<Runtime> {
     Ok(read_only(named)?.into_runtime())
 }
 
-/// The library's handle on a store that is only looked at.
 /// Opens a store only to see whether it can be used; what a person should hear of it.
 pub fn looked_at(named: &str) -> anyhow::Result<Vec<Notice>> {
     let location = location(named);
@@ -115,8 +115,13 @@ pub fn looked_at(named: &str) -> anyhow::Result<Vec<Notice>> {
 
 /// Opens a store for reading only.
 pub fn read_only(named: &str) -> anyhow::Result<Keeper> {
+    read_only_of(named, TENANT_DEFAULT)
+}
+
+/// The same of one tenant.
+pub fn read_only_of(named: &str, tenant: &str) -> anyhow::Result<Keeper> {
     let location = location(named);
-    let keeper = Keeper::view(&location, &options_of(&location)?)?;
+    let keeper = Keeper::view(&location, &OpenOptions { tenant: Arc::from(tenant), ..options_of(&location)? })?;
     note_all(keeper.notices());
     Ok(keeper)
 }
@@ -180,6 +185,15 @@ pub fn place(location: &str) -> anyhow::Result<Location> {
 /// Whether there is a store, with what to do where there is none.
 pub fn exists(location: &str) -> anyhow::Result<()> {
     Ok(writkeeper::demand_store(location)?)
+}
+
+/// Whether there is no store; one that cannot be looked for is an error.
+pub fn is_missing(location: &str) -> anyhow::Result<bool> {
+    match writkeeper::demand_store(location) {
+        Ok(()) => Ok(false),
+        Err(writkeeper::Error::StoreMissing(_)) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// `WRITKEEPER_STORE_WAIT` says how long a writer stands in line behind others.

@@ -65,6 +65,7 @@ fn every_event_reaches_the_topic_although_its_broker_goes_away() {
     let servers = cluster.bootstrap_servers();
     let desk = Desk::new();
     desk.decide_many("first", 60);
+    desk.says("ledger checkpoint", "", 0);
     let relay = format!("relay --json --retry 100ms --kafka {servers}");
     let told = desk.json(&format!("{relay} --once"), 0);
     assert_eq!(told.get("delivered").and_then(Value::as_u64), Some(desk.entries()), "{told}");

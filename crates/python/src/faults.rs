@@ -107,6 +107,8 @@ fn details(error: &Error) -> Json {
         | Error::Restored(_)
         | Error::Signing(_)
         | Error::SignerUnknown(_)
+        | Error::LogUnnamed(_)
+        | Error::OtherLedger(_)
         | Error::EntryMissing(_)
         | Error::NotFound { .. }
         | Error::AgentUnknown { .. } => Json::Null,

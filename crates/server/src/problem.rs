@@ -156,7 +156,9 @@ impl From<Error> for Problem {
             | Error::StoreMissing(_)
             | Error::Restored(_)
             | Error::Signing(_)
-            | Error::SignerUnknown(_) => StatusCode::SERVICE_UNAVAILABLE,
+            | Error::SignerUnknown(_)
+            | Error::LogUnnamed(_)
+            | Error::OtherLedger(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         let operators = || Reason::from_code(error.code()).map(|reason| reason.entry().fix_operator.to_owned());
         let (findings, fix) = if let Error::Refused(found) = &error {

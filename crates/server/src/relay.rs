@@ -18,9 +18,10 @@ use runtime::ports::store::StoredRecord;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use values::count::counted;
 use values::json::Json;
 use writkeeper::Error;
-use writkeeper::event_cursor::EventCursor;
+use writkeeper::event_cursor::{EventCursor, HandedOn};
 use writkeeper::events::{self, CloudEvent};
 
 /// Records read at once; the cursor is kept after so many.
@@ -142,20 +143,46 @@ pub fn relay(
     let tasks = tasks.map_err(|error| Error::Unavailable(format!("no threads for the relay: {error}")))?;
     let receiver = format!("{} {}", options.broker.receiver(), runtime.tenant());
     let cursor = EventCursor::open(location, &receiver)?;
-    let next = match options.from {
-        Some(from) => from,
-        // A store that was restored may be shorter than what was handed on.
-        None => cursor.next()?.unwrap_or_default().min(runtime.size()?),
-    };
-    let origin = match runtime.read(kernel::world::Entity::Tenant)? {
-        Some(kernel::world::Row::Tenant(row)) => row.origin().map(str::to_owned),
-        Some(_) | None => None,
-    };
-    let origin = origin.unwrap_or_else(|| events::source(runtime.tenant()));
+    let origin = log_of(runtime)?;
+    let next = first(runtime, options.from, cursor.handed_on()?, &origin)?;
     let tally = RelayTally { next, ..RelayTally::default() };
     let mut relay = Relay { runtime, options, heard, stop, cursor, origin, tally, failed: 0, kept: None };
     tasks.block_on(relay.run())?;
     Ok(relay.tally)
+}
+
+/// The name of the log, which makes ids of events other than those of any other store.
+fn log_of(runtime: &Runtime) -> Result<String, Error> {
+    let origin = match runtime.read(kernel::world::Entity::Tenant)? {
+        Some(kernel::world::Row::Tenant(row)) => row.origin().map(str::to_owned),
+        Some(_) | None => None,
+    };
+    origin.ok_or_else(|| Error::LogUnnamed(runtime.tenant().to_string()))
+}
+
+/// The entry to begin with: the one that was asked for, else the one behind what was handed on of the same log.
+fn first(runtime: &Runtime, from: Option<u64>, handed_on: Option<HandedOn>, origin: &str) -> Result<u64, Error> {
+    let size = runtime.size()?;
+    if let Some(from) = from {
+        let problem = || Error::Usage(format!("the ledger has {}, none from {from} on", counted(size, "entry")));
+        return (from <= size).then_some(from).ok_or_else(problem);
+    }
+    let Some(HandedOn { next, log }) = handed_on else { return Ok(0) };
+    if log != origin {
+        return Err(another_log(next, &log, origin));
+    }
+    if next > size {
+        let (next, size) = (counted(next, "entry"), counted(size, "entry"));
+        let problem = format!("{next} of log `{origin}` were handed on, and the ledger has {size}");
+        return Err(Error::OtherLedger(problem));
+    }
+    Ok(next)
+}
+
+/// A ledger whose log has another name than what was handed on.
+fn another_log(next: u64, log: &str, origin: &str) -> Error {
+    let next = counted(next, "entry");
+    Error::OtherLedger(format!("{next} of log `{log}` were handed on, and the log of this ledger is `{origin}`"))
 }
 
 struct Relay<'a> {
@@ -194,9 +221,10 @@ impl Relay<'_> {
                 }
                 continue;
             };
-            let page = match self.runtime.records(self.tally.next, PAGE) {
+            let page = match self.page() {
                 Ok(page) => page,
-                Err(fault) if self.options.once => return Err(fault.into()),
+                Err(fault @ (Error::OtherLedger(_) | Error::LogUnnamed(_))) => return Err(fault),
+                Err(fault) if self.options.once => return Err(fault),
                 Err(fault) => {
                     open = Some(stream);
                     self.may_try_again(&fault.to_string());
@@ -224,6 +252,15 @@ impl Relay<'_> {
             }
         }
         self.keep()
+    }
+
+    /// What comes next, of the log that this began with: after a restore another one may lie there.
+    fn page(&self) -> Result<Vec<StoredRecord>, Error> {
+        let origin = log_of(self.runtime)?;
+        if origin != self.origin {
+            return Err(another_log(self.tally.next, &self.origin, &origin));
+        }
+        Ok(self.runtime.records(self.tally.next, PAGE)?)
     }
 
     /// Hands a page on, in waves of events of different flows, and moves behind it.
@@ -269,7 +306,7 @@ impl Relay<'_> {
             return Ok(());
         }
         self.kept = Some(self.tally.next);
-        self.cursor.keep(self.tally.next)
+        self.cursor.keep(&HandedOn { next: self.tally.next, log: self.origin.clone() })
     }
 
     /// Says why nothing is handed on, and waits; whether it is worth another attempt.

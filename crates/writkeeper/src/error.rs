@@ -48,6 +48,10 @@ pub enum Error {
     Signing(SignerFault),
     /// Another log signs for this ledger, and its keys are not at hand.
     SignerUnknown(String),
+    /// No log signs for this tenant's ledger, so its entries have no name outside of the store.
+    LogUnnamed(String),
+    /// The ledger is not the one that a receiver of events has a part of.
+    OtherLedger(String),
     /// The sealed ledger has no such entry.
     EntryMissing(u64),
     /// Nothing has an id that starts like this.
@@ -115,6 +119,8 @@ impl Error {
             | Error::Contract(_)
             | Error::OtherContract { .. }
             | Error::StoreMissing(_)
+            | Error::LogUnnamed(_)
+            | Error::OtherLedger(_)
             | Error::Damaged(_)
             | Error::Restored(_)
             | Error::Signing(SignerFault::Unavailable(_))
@@ -131,7 +137,11 @@ impl Error {
             Error::Refused(findings) => {
                 findings.first().map_or(Reason::Unavailable.code(), |found| found.code.as_str())
             }
-            Error::Invalid(_) | Error::StoreMissing(_) | Error::OtherContract { .. } => Reason::InvalidData.code(),
+            Error::Invalid(_)
+            | Error::StoreMissing(_)
+            | Error::OtherContract { .. }
+            | Error::LogUnnamed(_)
+            | Error::OtherLedger(_) => Reason::InvalidData.code(),
             Error::Contract(_) => Reason::ContractInvalid.code(),
             Error::Usage(_) => Reason::Usage.code(),
             Error::Unavailable(_) => Reason::Unavailable.code(),
@@ -223,9 +233,16 @@ impl fmt::Display for Error {
                 let sentences: Vec<String> = findings.iter().map(Finding::message).collect();
                 formatter.write_str(&sentences.join("; "))
             }
-            Error::Usage(message) | Error::Invalid(message) | Error::Unavailable(message) | Error::Damaged(message) => {
-                formatter.write_str(message)
-            }
+            Error::Usage(message)
+            | Error::Invalid(message)
+            | Error::Unavailable(message)
+            | Error::Damaged(message)
+            | Error::OtherLedger(message) => formatter.write_str(message),
+            Error::LogUnnamed(tenant) => write!(
+                formatter,
+                "the ledger of tenant `{}` has no log name, so its events would have the ids of another store's",
+                echo(tenant)
+            ),
             Error::Contract(diagnostics) => {
                 let told: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
                 formatter.write_str(&told.join("; "))

@@ -12,6 +12,15 @@ use values::ids::Digest;
 /// The first word of the file.
 const WORD: &str = "writkeeper/event-cursor/v1";
 
+/// How far one receiver has a log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HandedOn {
+    /// The next entry.
+    pub next: u64,
+    /// The log that the entries before it stand in: an index of another log is another entry.
+    pub log: String,
+}
+
 /// Largest file that is read here.
 const FILE_BYTES_MAX: u64 = 4_096;
 
@@ -43,8 +52,8 @@ impl EventCursor {
         }
     }
 
-    /// The next entry that was not handed on; nothing if none ever was.
-    pub fn next(&self) -> Result<Option<u64>, Error> {
+    /// How far the receiver has which log; nothing if nothing was ever handed on.
+    pub fn handed_on(&self) -> Result<Option<HandedOn>, Error> {
         let file = match File::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -52,17 +61,21 @@ impl EventCursor {
         };
         let mut text = String::new();
         file.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(|error| unusable(&self.path, &error))?;
-        let index = text.trim_end().split_once(' ').filter(|(word, _)| *word == WORD);
-        let index = index.and_then(|(_, index)| index.parse().ok());
         let problem = || Error::Invalid(format!("`{}` is no cursor; remove it to start anew", self.path.display()));
-        index.map(Some).ok_or_else(problem)
+        parse(&text).map(Some).ok_or_else(problem)
     }
 
-    /// Remembers the next entry; it is on the disk when this returns.
-    pub fn keep(&self, next: u64) -> Result<(), Error> {
-        let text = format!("{WORD} {next}\n");
+    /// Remembers how far the receiver has which log; it is on the disk when this returns.
+    pub fn keep(&self, HandedOn { next, log }: &HandedOn) -> Result<(), Error> {
+        let text = format!("{WORD} {next} {log}\n");
         replace(&self.path, text.as_bytes(), 0o600).map_err(|error| unusable(&self.path, &error))
     }
+}
+
+fn parse(text: &str) -> Option<HandedOn> {
+    let (word, rest) = text.trim_end().split_once(' ')?;
+    let (next, log) = rest.split_once(' ').filter(|_| word == WORD)?;
+    Some(HandedOn { next: next.parse().ok()?, log: log.to_owned() })
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> Error {
@@ -78,11 +91,12 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let location = scratch.path().join("kept.db").display().to_string();
         let first = EventCursor::open(&location, "nats://a").unwrap();
-        assert_eq!(first.next().unwrap(), None);
-        first.keep(7).unwrap();
+        assert_eq!(first.handed_on().unwrap(), None);
+        let handed_on = HandedOn { next: 7, log: "ledger.example/1".to_owned() };
+        first.keep(&handed_on).unwrap();
         assert!(matches!(EventCursor::open(&location, "nats://a"), Err(Error::Unavailable(_))), "one at a time");
-        assert_eq!(EventCursor::open(&location, "nats://b").unwrap().next().unwrap(), None);
+        assert_eq!(EventCursor::open(&location, "nats://b").unwrap().handed_on().unwrap(), None);
         drop(first);
-        assert_eq!(EventCursor::open(&location, "nats://a").unwrap().next().unwrap(), Some(7));
+        assert_eq!(EventCursor::open(&location, "nats://a").unwrap().handed_on().unwrap(), Some(handed_on));
     }
 }

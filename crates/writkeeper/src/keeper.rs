@@ -253,11 +253,8 @@ impl Keeper {
 
 /// Whether there is a store.
 pub fn demand_store(location: &str) -> Result<(), Error> {
-    if is_server(location) || place(location)?.exists() {
-        Ok(())
-    } else {
-        Err(Error::StoreMissing(location.to_owned()))
-    }
+    let is_there = || place(location)?.is_there().map_err(|fault| Error::unopened(location, &fault));
+    if is_server(location) || is_there()? { Ok(()) } else { Err(Error::StoreMissing(location.to_owned())) }
 }
 
 /// Whether a location is a server, which keeps its store elsewhere.

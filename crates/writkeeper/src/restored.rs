@@ -5,6 +5,7 @@ use adapters::location::Location;
 use adapters::signer_file::{FileSigner, Published};
 use kernel::world::{Entity, Row};
 use ledger::keyring::Keyring;
+use ledger::merkle::TreeHash;
 use runtime::Runtime;
 use runtime::ports::store::{Reader, Store, StoreFault};
 use std::cell::RefCell;
@@ -19,6 +20,8 @@ pub trait Examined {
     fn tenant(&self) -> Result<Option<Row>, StoreFault>;
     /// How many entries there are.
     fn size(&self) -> Result<u64, StoreFault>;
+    /// The leaf of an entry.
+    fn leaf(&self, index: u64) -> Result<Option<String>, StoreFault>;
 }
 
 impl Examined for Runtime {
@@ -28,6 +31,10 @@ impl Examined for Runtime {
 
     fn size(&self) -> Result<u64, StoreFault> {
         Runtime::size(self)
+    }
+
+    fn leaf(&self, index: u64) -> Result<Option<String>, StoreFault> {
+        Ok(self.records(index, 1)?.pop().map(|record| record.leaf))
     }
 }
 
@@ -48,6 +55,10 @@ impl Examined for Unstarted {
 
     fn size(&self) -> Result<u64, StoreFault> {
         self.0.borrow_mut().size()
+    }
+
+    fn leaf(&self, index: u64) -> Result<Option<String>, StoreFault> {
+        Ok(self.0.borrow_mut().records(index, 1)?.pop().map(|record| record.leaf))
     }
 }
 
@@ -203,7 +214,20 @@ pub fn demand_covered(
             return Ok(Some(KeysNotice::Unreadable { location, problem }));
         }
     };
-    let Some(entries) = behind(&published, store, is_own)? else { return Ok(None) };
+    if !concerns(&published, store, is_own)? {
+        return Ok(None);
+    }
+    let entries = store.size()?;
+    if entries >= published.entries {
+        // It may have come back older and have grown since.
+        return match differs(&published, store)? {
+            Some(index) => {
+                let difference = format!("entry {index} is another one than was signed");
+                Err(another_history(location, &difference))
+            }
+            None => Ok(None),
+        };
+    }
     Err(Error::Restored(Box::new(Loss::Behind {
         location: location.to_owned(),
         folder: folder.to_owned(),
@@ -232,16 +256,18 @@ pub fn log_of(row: Option<Row>) -> Result<Option<Keyring>, StoreFault> {
     ring.map(Some).map_err(|problem| StoreFault::Corrupt(format!("the keys it names cannot be read: {problem}")))
 }
 
-/// How many entries a store has, if that is less than was published of it.
-fn behind(published: &Published, store: &dyn Examined, is_own: bool) -> Result<Option<u64>, StoreFault> {
-    let size = store.size()?;
-    if size >= published.entries {
-        return Ok(None);
-    }
-    let known = signer_of(store)?;
+/// Whether what was published is of this store.
+fn concerns(published: &Published, store: &dyn Examined, is_own: bool) -> Result<bool, StoreFault> {
     let names = |known: &Keyring| {
         let mut logs = std::iter::once(&published.log).chain(&published.ended);
         logs.any(|log| log.origin() == known.origin())
     };
-    Ok(known.as_ref().map_or(is_own, names).then_some(size))
+    Ok(signer_of(store)?.as_ref().map_or(is_own, names))
+}
+
+/// The last entry that was signed, if the store has another one in its place.
+fn differs(published: &Published, store: &dyn Examined) -> Result<Option<u64>, StoreFault> {
+    let Some((signed, last)) = published.last.zip(published.entries.checked_sub(1)) else { return Ok(None) };
+    let leaf = store.leaf(last)?.map(|leaf| TreeHash::of_leaf(leaf.as_bytes()));
+    Ok((leaf != Some(signed)).then_some(last))
 }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::restored::another_history;
 use crate::sealing_turn::SealingTurn;
-use crate::signing::{SigningSite, demand_own};
+use crate::signing::{SigningSite, demand_own, remember_last};
 use adapters::signer_file::FileSigner;
 use runtime::ports::signer::{Signer, SignerFault};
 use runtime::ports::store::{Reader, StoreFault};
@@ -62,6 +62,7 @@ impl Turns {
             introduced.map_err(|error| SealFault::Store(StoreFault::Unavailable(error.to_string())))?;
             let note = seal.checkpoint(self.reader.as_mut(), &mut signer)?;
             self.turn.keep(from.saturating_add(signer.stated().size()), &note.to_string())?;
+            remember_last(self.reader.as_mut(), &signer)?;
             signer.lay_out().map_err(SealFault::Signer)?;
         }
         self.seen = Some(from.saturating_add(signer.stated().size()));
@@ -76,6 +77,7 @@ impl Turns {
         let own = signer.from().saturating_add(signer.stated().size());
         if signed > own && signed <= self.reader.size()? {
             seal.checkpoint_over(self.reader.as_mut(), signer, signed)?;
+            remember_last(self.reader.as_mut(), signer)?;
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use kernel::world::Entity;
 use ledger::checkpoint::Checkpoint;
 use ledger::export::{CHECKPOINTS_MAX, Header, LogHead};
 use ledger::keyring::Keyring;
+use ledger::merkle::TreeHash;
 use ledger::note::Note;
 use ledger::publish::may_speak_for;
 use runtime::Minted;
@@ -74,6 +75,14 @@ impl SealedHead {
     }
 }
 
+/// Remembers beside the keys the last entry that was signed.
+pub fn remember_last(reader: &mut dyn Reader, signer: &FileSigner) -> Result<(), SealFault> {
+    let entries = signer.from().saturating_add(signer.stated().size());
+    let last = entries.checked_sub(1).map(|last| reader.records(last, 1)).transpose()?;
+    let Some(last) = last.and_then(|mut records| records.pop()) else { return Ok(()) };
+    signer.remember_last(TreeHash::of_leaf(last.leaf.as_bytes())).map_err(SealFault::Signer)
+}
+
 impl SigningSite {
     /// Of a store whose keys lie beside it.
     pub fn beside(location: &str, operator: Actor) -> SigningSite {
@@ -126,6 +135,7 @@ impl SigningSite {
         self.introduce(reader.as_mut(), &mut signer, &mut seal)?;
         let note = seal.checkpoint(reader.as_mut(), &mut signer)?;
         turn.keep(signer.from().saturating_add(signer.stated().size()), &note.to_string())?;
+        remember_last(reader.as_mut(), &signer)?;
         signer.publish()?;
         Ok(SealedLedger { signer, note, first_key })
     }

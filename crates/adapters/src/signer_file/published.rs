@@ -1,6 +1,7 @@
 //! What a folder of keys knows to be published, for those who only look: no lock, no private key.
 
-use super::{Keyring, Path, SignerFault, Stated, earlier_rings, parse_signed, read};
+use super::{Keyring, LAST_ENTRY, Path, SignerFault, Stated, earlier_rings, parse_signed, read};
+use ledger::merkle::TreeHash;
 use std::io::ErrorKind;
 
 /// What was published of a ledger, as the signer remembers it.
@@ -12,6 +13,8 @@ pub struct Published {
     pub ended: Vec<Keyring>,
     /// How many entries a ledger has at least if it lost none of those that were published.
     pub entries: u64,
+    /// The hash of the last of them; folders of before do not say.
+    pub last: Option<TreeHash>,
 }
 
 impl Published {
@@ -37,11 +40,21 @@ impl Published {
         };
         let log = Keyring::parse(&read(&folder.join("keyring"))?);
         let log = log.map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
-        Ok(Some(Published { log, ended: earlier_rings(folder)?, entries: from.saturating_add(signed) }))
+        let entries = from.saturating_add(signed);
+        let last = last_entry(folder, entries, log.origin());
+        Ok(Some(Published { log, ended: earlier_rings(folder)?, entries, last }))
     }
 
     /// Whether a folder still says what was signed last, whatever else is wrong with it.
     pub fn is_remembered(folder: &Path) -> bool {
         read(&folder.join("signed")).is_ok_and(|text| parse_signed(&text).is_some())
     }
+}
+
+/// The hash of the last entry that was signed, if it is of these entries of this log: whoever died after signing has not
+/// written it.
+fn last_entry(folder: &Path, entries: u64, log: &str) -> Option<TreeHash> {
+    let text = read(&folder.join(LAST_ENTRY)).ok()?;
+    let (of, hash) = text.trim_end().rsplit_once(' ')?;
+    TreeHash::parse(hash).filter(|_| of == format!("{entries} {log}"))
 }

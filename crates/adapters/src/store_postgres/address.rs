@@ -31,6 +31,16 @@ pub enum Server {
     Unix(PathBuf, u16),
 }
 
+impl fmt::Display for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Server::Tcp(host, port) if host.contains(':') => write!(formatter, "[{host}]:{port}"),
+            Server::Tcp(host, port) => write!(formatter, "{host}:{port}"),
+            Server::Unix(folder, port) => write!(formatter, "{}:{port}", folder.display()),
+        }
+    }
+}
+
 /// A database, and the role that uses it. It holds no password: locations are shown in hints, process lists and logs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Address {
@@ -169,8 +179,14 @@ impl Address {
             Server::Unix(folder, port) => format!("{}_{port}_", folder.display()),
         };
         let servers: String = self.servers.iter().map(name).collect();
-        let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-.".contains(letter) { letter } else { '_' };
-        format!("{servers}{}", self.database).chars().map(plain).collect()
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+        let plain = |letter: char| u8::try_from(letter).ok().filter(|byte| is_plain(*byte)).map_or('_', char::from);
+        // Hosts have no odd letters; two databases must not share a name.
+        let escaped = self.database.bytes().map(|byte| match byte {
+            byte if is_plain(byte) || byte == b'_' => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        });
+        servers.chars().map(plain).map(String::from).chain(escaped).collect()
     }
 
     /// The password for one of the servers: from `PGPASSWORD`, else from the file that `PGPASSFILE` names, else from

@@ -49,17 +49,23 @@ pub(crate) struct Connection {
     is_broken: bool,
     /// Whether the server said that it follows another one.
     is_standby: bool,
+    /// The server, as messages name it.
+    name: String,
+    /// How long it may take for an answer.
+    patience: Duration,
+    /// Whether it took longer.
+    is_silent: bool,
     /// Whether what a process remembers was looked for over this connection.
     pub(super) is_examined: bool,
 }
 
 impl Connection {
-    /// Connects; whatever is asked must be answered within `patience`. Of several servers the one that takes writes is
+    /// Connects within `hello`; whatever is asked must be answered within `patience`. Of several servers the one that takes writes is
     /// meant, whatever is asked: a standby may be behind what was just decided.
-    pub(crate) fn open(address: &Address, patience: Duration) -> Result<Connection, Problem> {
+    pub(crate) fn open(address: &Address, patience: Duration, hello: Duration) -> Result<Connection, Problem> {
         let mut last = None;
         for server in address.servers() {
-            match Connection::open_one(address, server, patience) {
+            match Connection::open_one(address, server, patience, hello) {
                 Ok(connection) if connection.is_standby && address.servers().len() > 1 => {}
                 Ok(connection) => return Ok(connection),
                 Err(problem) => last = Some(problem),
@@ -69,15 +75,29 @@ impl Connection {
         Err(last.unwrap_or_else(nobody))
     }
 
-    fn open_one(address: &Address, server: &Server, patience: Duration) -> Result<Connection, Problem> {
-        let hello = if address.servers().len() > 1 { HELLO_WAIT.min(patience) } else { patience };
+    fn open_one(
+        address: &Address,
+        server: &Server,
+        patience: Duration,
+        hello: Duration,
+    ) -> Result<Connection, Problem> {
+        let hello = if address.servers().len() > 1 { HELLO_WAIT.min(hello) } else { hello };
         let stream = BufReader::with_capacity(32 << 10, stream::open(address, server, hello)?);
-        let (out, awaited) = (Vec::new(), 0);
-        let mut connection =
-            Connection { stream, out, awaited, is_broken: false, is_standby: false, is_examined: false };
+        let mut connection = Connection {
+            stream,
+            out: Vec::new(),
+            awaited: 0,
+            is_broken: false,
+            is_standby: false,
+            name: server.to_string(),
+            patience: hello,
+            is_silent: false,
+            is_examined: false,
+        };
         connection.start(address, server)?;
+        connection.patience = patience;
         let set = connection.stream.get_ref().wait_for(patience);
-        set.map_err(|error| connection.broken(&error.to_string()))?;
+        set.map_err(|error| connection.away(&error))?;
         Ok(connection)
     }
 
@@ -89,6 +109,11 @@ impl Connection {
     /// Whether it cannot be used any more.
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken
+    }
+
+    /// Whether the server did not answer in time.
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_silent
     }
 
     /// How many bytes wait to be sent.
@@ -192,6 +217,16 @@ impl Connection {
         Problem::Lost(format!("the connection to the database is lost: {problem}"))
     }
 
+    /// The way to the server is gone, or it is silent.
+    fn away(&mut self, error: &std::io::Error) -> Problem {
+        self.is_broken = true;
+        self.is_silent = stream::is_silence(error);
+        Problem::Away(match self.is_silent {
+            true => stream::silence(&self.name, self.patience),
+            false => format!("the connection to the database is lost: {error}"),
+        })
+    }
+
     fn message(&mut self, tag: u8, fill: impl FnOnce(&mut Vec<u8>)) {
         self.out.push(tag);
         counted(&mut self.out, fill);
@@ -206,12 +241,12 @@ impl Connection {
         let sent = stream.write_all(&out).and_then(|()| stream.flush());
         self.out = out;
         self.out.clear();
-        sent.map_err(|error| self.broken(&error.to_string()))
+        sent.map_err(|error| self.away(&error))
     }
 
     fn receive(&mut self) -> Result<(u8, Vec<u8>), Problem> {
         let mut header = [0; 5];
-        self.stream.read_exact(&mut header).map_err(|error| self.broken(&error.to_string()))?;
+        self.stream.read_exact(&mut header).map_err(|error| self.away(&error))?;
         let [tag, length @ ..] = header;
         let length = u32::from_be_bytes(length) as usize;
         let length = length.checked_sub(4).filter(|length| *length <= MESSAGE_MAX);
@@ -221,7 +256,7 @@ impl Connection {
         match read {
             Ok(read) if read == length => Ok((tag, body)),
             Ok(_) => Err(self.broken("it ended within an answer")),
-            Err(error) => Err(self.broken(&error.to_string())),
+            Err(error) => Err(self.away(&error)),
         }
     }
 

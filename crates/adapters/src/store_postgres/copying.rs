@@ -1,12 +1,12 @@
 //! A tenant of a database as another store takes it, and an empty one that takes what another store has.
 
-use super::READ_PATIENCE;
 use super::address::Address;
 use super::connection::Connection;
 use super::fault::{commit_fault, fault};
 use super::read::PostgresReader;
 use super::save::{Piece, integer};
 use super::value::Value;
+use super::{RETURN_WAIT, TABLE_PATIENCE};
 use crate::row_key;
 use crate::store_copy::{Contents, Filling, KeptAnswer};
 use kernel::stored::Kind;
@@ -22,7 +22,7 @@ const HEAD: &str = "SELECT number, size, last_instant FROM writkeeper.head WHERE
 /// Whoever has a ledger in a database.
 pub(crate) fn tenants(address: &Address) -> Result<Vec<String>, StoreFault> {
     const SQL: &str = "SELECT tenant FROM writkeeper.head WHERE size > 0 ORDER BY tenant";
-    let mut connection = Connection::open(address, READ_PATIENCE).map_err(fault)?;
+    let mut connection = Connection::open(address, TABLE_PATIENCE, RETURN_WAIT).map_err(fault)?;
     let found = connection.query(SQL, &[]).map_err(fault)?;
     found.iter().map(|found| Ok(found.text(0).map_err(fault)?.to_owned())).collect()
 }
@@ -36,7 +36,7 @@ pub(crate) struct PostgresContents {
 impl PostgresContents {
     pub(crate) fn of(address: &Address, tenant: &str) -> Result<PostgresContents, StoreFault> {
         let tenant: Arc<str> = Arc::from(tenant);
-        let mut connection = Connection::open(address, READ_PATIENCE).map_err(fault)?;
+        let mut connection = Connection::open(address, TABLE_PATIENCE, RETURN_WAIT).map_err(fault)?;
         // Everything is seen as of the first look.
         connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").map_err(fault)?;
         Ok(PostgresContents { reader: PostgresReader::over(connection, address, &tenant), tenant })

@@ -5,6 +5,8 @@ use runtime::ports::store::StoreFault;
 /// What went wrong on a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Problem {
+    /// There is no server that answers, or it has stopped answering: perhaps it does in a moment.
+    Away(String),
     /// The connection cannot be used any more, or there is none.
     Lost(String),
     /// The server said so.
@@ -43,7 +45,7 @@ impl Said {
 /// Of any statement before the commit: nothing was committed.
 pub(crate) fn fault(problem: Problem) -> StoreFault {
     let said = match problem {
-        Problem::Lost(problem) => return StoreFault::Unavailable(problem),
+        Problem::Away(problem) | Problem::Lost(problem) => return StoreFault::Unavailable(problem),
         Problem::Unreadable(problem) => return StoreFault::Corrupt(problem),
         Problem::Said(said) => said,
     };
@@ -67,7 +69,7 @@ pub(crate) fn fault(problem: Problem) -> StoreFault {
 /// Of a batch before its commit: where the connection was lost the batch is done again, over another one.
 pub(super) fn early_fault(problem: Problem) -> StoreFault {
     match problem {
-        Problem::Lost(problem) => StoreFault::Conflict(problem),
+        Problem::Away(problem) | Problem::Lost(problem) => StoreFault::Conflict(problem),
         Problem::Said(said) if said.is_fatal() && said.is_starting() => StoreFault::Conflict(said.message),
         other @ (Problem::Said(_) | Problem::Unreadable(_)) => fault(other),
     }
@@ -78,7 +80,9 @@ pub(super) fn commit_fault(problem: Problem) -> StoreFault {
     match problem {
         Problem::Said(said) if !said.is_fatal() && said.code != "40003" => fault(Problem::Said(said)),
         Problem::Said(said) => StoreFault::Ambiguous(said.message),
-        Problem::Lost(problem) | Problem::Unreadable(problem) => StoreFault::Ambiguous(problem),
+        Problem::Away(problem) | Problem::Lost(problem) | Problem::Unreadable(problem) => {
+            StoreFault::Ambiguous(problem)
+        }
     }
 }
 
@@ -102,7 +106,7 @@ mod tests {
 
     #[test]
     fn faults_are_sorted_by_what_comes_next() {
-        let lost = Problem::Lost("gone".to_owned());
+        let (away, lost) = (Problem::Away("away".to_owned()), Problem::Lost("gone".to_owned()));
         for (problem, words) in [
             (said("ERROR", "40P01"), ["conflict", "conflict", "conflict"]),
             (said("ERROR", "23505"), ["conflict", "conflict", "conflict"]),
@@ -111,6 +115,7 @@ mod tests {
             (said("FATAL", "57P01"), ["unavailable", "conflict", "ambiguous"]),
             (said("ERROR", "40003"), ["unavailable", "unavailable", "ambiguous"]),
             (said("ERROR", "XX001"), ["corrupt", "corrupt", "corrupt"]),
+            (away, ["unavailable", "conflict", "ambiguous"]),
             (lost, ["unavailable", "conflict", "ambiguous"]),
         ] {
             let found = [fault, early_fault, commit_fault].map(|sort| word(&sort(problem.clone())));

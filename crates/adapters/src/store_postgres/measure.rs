@@ -1,10 +1,10 @@
 //! What the database can do at best, as a ceiling to compare the store with.
 
-use super::READ_PATIENCE;
 use super::address::Address;
 use super::connection::Connection;
 use super::fault::fault;
 use super::value::{Column, Value};
+use super::{RETURN_WAIT, TABLE_PATIENCE};
 use runtime::ports::store::StoreFault;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ pub struct RawPostgres {
 impl RawPostgres {
     /// Makes the table anew.
     pub fn open(address: &Address) -> Result<RawPostgres, StoreFault> {
-        let mut connection = Connection::open(address, READ_PATIENCE).map_err(fault)?;
+        let mut connection = Connection::open(address, TABLE_PATIENCE, RETURN_WAIT).map_err(fault)?;
         let sql = "CREATE SCHEMA IF NOT EXISTS writkeeper_bench; DROP TABLE IF EXISTS writkeeper_bench.raw; \
                    CREATE TABLE writkeeper_bench.raw(idx bigint PRIMARY KEY, body text NOT NULL)";
         connection.run(sql).map_err(fault)?;

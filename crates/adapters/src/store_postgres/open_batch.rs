@@ -32,7 +32,8 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 const BOUND: &str = "SELECT set_config('lock_timeout', $1::text, true), set_config('statement_timeout', $2::text, true), \
                      set_config('idle_in_transaction_session_timeout', $3::text, true), \
                      CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') \
-                     THEN set_config('synchronous_commit', 'on', true) END";
+                     THEN set_config('synchronous_commit', 'on', true) END, \
+                     current_setting('synchronous_standby_names')";
 
 const LOCK_HEAD: &str =
     "SELECT number, size, last_instant, batch FROM writkeeper.head WHERE tenant = $1::text FOR UPDATE";
@@ -81,6 +82,8 @@ pub(super) struct OpenBatch<'a> {
     pub(super) connection: &'a mut Connection,
     tenant: &'a Arc<str>,
     pub(super) head: Head,
+    /// The standbys that a commit waits for, if any.
+    standbys: String,
     pub(super) is_over: bool,
 }
 
@@ -153,9 +156,11 @@ impl<'a> OpenBatch<'a> {
             connection,
             tenant,
             head: Head { number: 0, size: 0, last: None, batch: Vec::new() },
+            standbys: String::new(),
             is_over: false,
         };
         let mut answers = answers?;
+        open.standbys = answers.take(1).first().map_or(Ok(""), |bound| bound.text(4))?.to_owned();
         open.head = Head::read(&answers.take(2))?;
         let number = open.head.number;
         let is_own = cache.validate(open.head.batch.clone());
@@ -260,7 +265,7 @@ impl<'a> OpenBatch<'a> {
             Ok(answers) if answers.tags.last().is_some_and(|tag| tag == "COMMIT") => {}
             Ok(_) => return Err(StoreFault::Unavailable("the transaction was undone before its commit".to_owned())),
             Err(problem) => {
-                let fault = commit_fault(problem);
+                let fault = commit_fault(self.waited_for(problem));
                 if !matches!(fault, StoreFault::Ambiguous(_)) {
                     self.connection.roll_back();
                 }
@@ -284,11 +289,19 @@ impl<'a> OpenBatch<'a> {
             Ok(Answers { warning: Some(warning), .. }) => Err(StoreFault::Conflict(warning)),
             Ok(_) => Ok(()),
             Err(problem) => {
-                let fault = early_fault(problem);
+                let fault = early_fault(self.waited_for(problem));
                 self.connection.roll_back();
                 Err(fault)
             }
         }
+    }
+
+    /// A server that does not answer a commit waits for standbys itself, where it is told to.
+    fn waited_for(&self, problem: Problem) -> Problem {
+        if !self.connection.is_silent() || self.standbys.is_empty() {
+            return problem;
+        }
+        Problem::Away(format!("commits wait for standbys ({}), and none has answered", self.standbys))
     }
 
     /// Whether a batch of this process is the last one it committed.

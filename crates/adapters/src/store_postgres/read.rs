@@ -4,7 +4,7 @@ use super::address::Address;
 use super::connection::Connection;
 use super::fault::{Problem, fault};
 use super::value::{Found, Value};
-use super::{READ_PATIENCE, load};
+use super::{READ_PATIENCE, RETURN_WAIT, connect, load};
 use crate::row_key;
 use kernel::contract::Impact;
 use kernel::stored::Kind;
@@ -70,11 +70,12 @@ impl PostgresReader {
         let was_kept = kept.is_some() && !self.is_pinned;
         let mut connection = match kept {
             Some(connection) => connection,
-            None => Connection::open(&self.address, READ_PATIENCE).map_err(fault)?,
+            None => connect(&self.address, READ_PATIENCE, RETURN_WAIT, false)?,
         };
         let mut seen = look(&mut connection);
-        if seen.is_err() && was_kept && connection.is_broken() {
-            connection = Connection::open(&self.address, READ_PATIENCE).map_err(fault)?;
+        // A server that stands still was waited for already.
+        if seen.is_err() && was_kept && connection.is_broken() && !connection.is_silent() {
+            connection = connect(&self.address, READ_PATIENCE, RETURN_WAIT, false)?;
             seen = look(&mut connection);
         }
         self.opened = Some(connection);

@@ -17,6 +17,11 @@ fn steps() -> &'static [&'static str] {
 /// Two processes that make the tables at once would trip over each other; the lock ends with the transaction.
 const ONE_AT_A_TIME: &str = "SELECT pg_advisory_xact_lock(8606218390571083124)";
 
+/// What the role or the database bounds is meant for questions, and not for making tables or for waiting until another
+/// process has made them.
+const UNBOUND: &str = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; \
+                       SET LOCAL idle_in_transaction_session_timeout = 0";
+
 /// Everything stands in a schema of its own, so that it may share a database with other programs. Heads and writers change
 /// with every batch: their pages have room for it.
 const FIRST: &str = r#"
@@ -103,6 +108,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
 
 fn migrate_alone(connection: &mut Connection) -> Result<(), StoreFault> {
     connection.run("BEGIN").map_err(fault)?;
+    connection.run(UNBOUND).map_err(fault)?;
     connection.query(ONE_AT_A_TIME, &[]).map_err(fault)?;
     let found = known_version(connection)?;
     for step in steps().get(found..).unwrap_or_default() {

@@ -49,7 +49,7 @@ pub struct Settings {
 impl Settings {
     /// Asks a database.
     pub fn of(address: &Address) -> Result<Settings, StoreFault> {
-        let mut connection = Connection::open(address, READ_PATIENCE).map_err(fault)?;
+        let mut connection = Connection::open(address, READ_PATIENCE, READ_PATIENCE).map_err(fault)?;
         Settings::read(&mut connection)
     }
 

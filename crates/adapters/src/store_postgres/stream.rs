@@ -6,7 +6,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use socket2::{SockRef, TcpKeepalive};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
@@ -14,10 +14,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a connection may take to come about.
-const CONNECT_WAIT: Duration = Duration::from_secs(10);
+/// What is said of a server that is not there, and may be in a moment.
+const AWAY: [ErrorKind; 6] = [
+    ErrorKind::ConnectionRefused,
+    ErrorKind::ConnectionReset,
+    ErrorKind::ConnectionAborted,
+    ErrorKind::HostUnreachable,
+    ErrorKind::NetworkUnreachable,
+    ErrorKind::NotFound,
+];
 
-/// The same where another host may be the one that answers.
+/// How long a connection may take to come about where another host may be the one that answers.
 const CONNECT_WAIT_OF_SEVERAL: Duration = Duration::from_secs(2);
 
 /// A host that is gone without a word is asked whether it is there after so long, and then as often as the system does.
@@ -55,18 +62,27 @@ impl Stream for StreamOwned<ClientConnection, TcpStream> {
 /// Goes to one of the servers. Whatever it is asked, it has so long to answer.
 pub(super) fn open(address: &Address, server: &Server, patience: Duration) -> Result<Box<dyn Stream>, Problem> {
     let lost = |problem: &dyn std::fmt::Display| Problem::Lost(format!("`{address}`: {problem}"));
+    let unreached = |error: std::io::Error| {
+        if is_silence(&error) {
+            Problem::Away(silence(&server.to_string(), patience))
+        } else if AWAY.contains(&error.kind()) {
+            Problem::Away(format!("`{address}`: {error}"))
+        } else {
+            lost(&error)
+        }
+    };
     match server {
         #[cfg(unix)]
         Server::Unix(folder, port) => {
-            let stream = UnixStream::connect(folder.join(format!(".s.PGSQL.{port}"))).map_err(|error| lost(&error))?;
+            let stream = UnixStream::connect(folder.join(format!(".s.PGSQL.{port}"))).map_err(unreached)?;
             stream.wait_for(patience).map_err(|error| lost(&error))?;
             Ok(Box::new(stream))
         }
         #[cfg(not(unix))]
         Server::Unix(..) => Err(lost(&"this system has no such sockets")),
         Server::Tcp(host, port) => {
-            let wait = if address.servers().len() > 1 { CONNECT_WAIT_OF_SEVERAL } else { CONNECT_WAIT };
-            let stream = tcp(host, *port, wait).map_err(|error| lost(&error))?;
+            let wait = if address.servers().len() > 1 { CONNECT_WAIT_OF_SEVERAL.min(patience) } else { patience };
+            let stream = tcp(host, *port, wait).map_err(unreached)?;
             notice_silence(&stream).map_err(|error| lost(&error))?;
             stream.wait_for(patience).and_then(|()| stream.set_nodelay(true)).map_err(|error| lost(&error))?;
             match address.tls() {
@@ -77,6 +93,16 @@ pub(super) fn open(address: &Address, server: &Server, patience: Duration) -> Re
             }
         }
     }
+}
+
+/// Whether nothing came for as long as was waited.
+pub(super) fn is_silence(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// What a person hears of a server that does not answer.
+pub(super) fn silence(server: &str, waited: Duration) -> String {
+    format!("PostgreSQL at {server} did not answer within {} s", waited.as_secs_f64().ceil())
 }
 
 /// A machine that lost its power closes no connection: its silence has to be noticed.

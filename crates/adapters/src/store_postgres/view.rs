@@ -1,7 +1,7 @@
 //! A store that is only looked at: it makes no tables, takes no lock, and works on a standby.
 
 use super::address::Address;
-use super::{connect, read, schema, settings};
+use super::{READ_PATIENCE, RETURN_WAIT, connect, read, schema, settings};
 use kernel::world::Key;
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ impl PostgresView {
     /// Looks at a tenant of the store in a database; `None` if only a writer can make its tables or bring them to this
     /// version.
     pub fn open(address: &Address, tenant: &str, line: Duration) -> Result<Option<PostgresView>, StoreFault> {
-        let mut connection = connect(address, line, false)?;
+        let mut connection = connect(address, READ_PATIENCE, line, false)?;
         settings::Settings::read(&mut connection)?.demand_usable()?;
         if !schema::is_current(&mut connection)? {
             return Ok(None);
@@ -29,7 +29,7 @@ impl PostgresView {
 
     /// Whether there is a store in a database.
     pub fn exists(address: &Address) -> Result<bool, StoreFault> {
-        let mut connection = connect(address, Duration::ZERO, false)?;
+        let mut connection = connect(address, READ_PATIENCE, RETURN_WAIT, false)?;
         schema::is_there(&mut connection)
     }
 }

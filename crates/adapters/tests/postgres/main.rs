@@ -10,7 +10,9 @@ mod conforms;
 mod cut;
 mod exhausted;
 mod lost;
+mod names;
 mod pooled;
 mod refused;
 #[expect(dead_code, reason = "other tests use more of it")]
 mod server;
+mod waits;

@@ -41,7 +41,8 @@ fn what_cannot_be_a_store_is_refused_with_what_to_do() {
         assert!(said.contains(words), "{name}: {said}");
     }
     let nobody = format!("postgres://writkeeper@127.0.0.1:{}/x", 1);
-    assert!(problem(&nobody).contains("refused"), "{}", problem(&nobody));
+    let said = problem(&nobody);
+    assert!(said.contains("refused"), "{said}");
 }
 
 #[test]

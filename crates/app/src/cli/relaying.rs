@@ -9,11 +9,13 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Every entry of the ledger becomes one CloudEvent (JSON) on the subject PREFIX.TENANT.KIND, such as writkeeper.default.decision. \
 Its Nats-Msg-Id is made of the log's name and the index of the entry, so that JetStream drops what comes twice within its \
-window; receivers drop the rest by the same id. Each event comes at least once, and those of one flow in order. The stream is \
+window; receivers drop the rest by the same id. A ledger that nobody has signed has no log name and is refused: `writkeeper \
+ledger checkpoint` signs it. Each event comes at least once, and those of one flow in order. The stream is \
 made where there is none.
 
 How far the stream has it lies beside the store in PATH.webhooks. The store is only read: a server that is down stops no \
-decision, and what happened meanwhile follows. --from INDEX begins anew with any entry, to fill a stream again. A stream can \
+decision, and what happened meanwhile follows. --from INDEX begins anew with any entry, to fill a stream again; it is demanded where the log has another name than what was \
+handed on, or fewer entries. A stream can \
 lose what it acknowledged unless the server syncs always (`sync_interval: always`): the ledger is the record, the stream is not.
 
 User and password are read from NATS_USER and NATS_PASSWORD.
@@ -45,6 +47,9 @@ pub struct RelayArgs {
     /// Authorities that the server's certificate is checked with (PEM), in place of the well-known ones
     #[arg(long, value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,
+    /// Whose part of the store
+    #[arg(long, value_name = "NAME", default_value = values::ids::TENANT_DEFAULT)]
+    pub tenant: String,
     /// Begin with this entry, wherever it was before
     #[arg(long, value_name = "INDEX")]
     pub from: Option<u64>,

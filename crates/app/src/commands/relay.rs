@@ -14,7 +14,7 @@ use values::json::Json;
 /// Hands events on until a signal, or with `--once` until the stream has everything.
 pub fn run(args: &RelayArgs) -> anyhow::Result<Exit> {
     let options = options(args)?;
-    let keeper = store::read_only(&args.kept.store)?;
+    let keeper = store::read_only_of(&args.kept.store, &args.tenant)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())?;

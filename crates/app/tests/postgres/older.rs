@@ -18,6 +18,60 @@ fn replace(server: &PostgresServer, name: &str, by: &str) {
     assert!(server.sql("postgres", &format!("ALTER DATABASE {by} RENAME TO {name}")).status.success());
 }
 
+/// A store is put back to an older state by `back`, and grows where its keys are not.
+fn grows_again(desk: &Desk, store: &str, keys: &str, back: impl Fn(bool)) {
+    let (keys, away) = (desk.path().join(keys), desk.path().join("away.keys"));
+    let decides = |order: &str, code: i32| {
+        let line = format!(
+            "{{\"agent\":\"refund-bot\",\"action\":\"issue_refund\",\"id\":\"p-{order}\",\
+             \"params\":{{\"order_id\":\"{order}\",\"amount\":5}}}}\n"
+        );
+        let output = desk.run(&format!("decide --quiet --contract refunds.yaml --store {store}"), &line);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{order}: {error}");
+        error
+    };
+    decides("A", 0);
+    desk.says(&format!("ledger checkpoint --store {store}"), "", 0);
+    back(false);
+    decides("B", 0);
+    desk.says(&format!("ledger checkpoint --store {store}"), "", 0);
+    back(true);
+    std::fs::rename(&keys, &away).unwrap();
+    for order in ["C", "D", "E", "F"] {
+        decides(order, 0);
+    }
+    std::fs::rename(&away, &keys).unwrap();
+    let error = decides("B", 65);
+    assert!(error.contains("STORE_BEHIND") && error.contains("another one than was signed"), "{error}");
+    desk.says(&format!("ledger discontinue --because lost --store {store}"), "", 0);
+    decides("G", 0);
+}
+
+#[test]
+fn a_file_that_came_back_older_and_grew_decides_nothing() {
+    let desk = Desk::new();
+    grows_again(&desk, "kept.db", "kept.db.keys", |is_back| {
+        if !is_back {
+            desk.says("store backup older.db --store kept.db", "", 0);
+            return;
+        }
+        let _gone = ["kept.db", "kept.db-wal", "kept.db-shm"].map(|name| std::fs::remove_file(desk.path().join(name)));
+        std::fs::copy(desk.path().join("older.db"), desk.path().join("kept.db")).unwrap();
+    });
+}
+
+#[test]
+fn a_database_that_came_back_older_and_grew_decides_nothing() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (desk, store) = (Desk::new(), server.database("kept"));
+    let keys = format!(".local/state/writkeeper/127.0.0.1_{}_kept.keys", server.port);
+    grows_again(&desk, &store, &keys, |is_back| match is_back {
+        false => assert!(server.sql("postgres", "CREATE DATABASE older TEMPLATE kept").status.success()),
+        true => replace(&server, "kept", "older"),
+    });
+}
+
 #[test]
 fn a_process_without_keys_notices_a_database_that_came_back_older() {
     let Some(server) = PostgresServer::start() else { return };

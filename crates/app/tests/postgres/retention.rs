@@ -46,3 +46,46 @@ fn bodies_of_a_database_are_retained() {
     let Some(server) = PostgresServer::start() else { return };
     check(&Desk::new(), &server.database("retained"));
 }
+
+/// Idempotency keys are forgotten once they are old, and a copy or a backup knows what was forgotten.
+fn check_forgetting(desk: &Desk, store: &str, copies: [&str; 2]) {
+    let line = |amount: u32, at: &str| {
+        format!(
+            "{{\"agent\":\"refund-bot\",\"action\":\"issue_refund\",\"id\":\"p-{amount}\",\"idempotency_key\":\"k\",\
+             {at}\"params\":{{\"order_id\":\"O{amount}\",\"amount\":{amount}}}}}\n"
+        )
+    };
+    let decide = format!("decide --quiet --contract refunds.yaml --store {store}");
+    let old = desk.says(&format!("{decide} --clock-of-lines"), &line(5, "\"created_at\":\"2026-01-02T00:00:00Z\","), 0);
+    assert!(old.contains("p-5") && old.contains("ACCEPT"), "{old}");
+    let forget = |store: &str, keep: &str| {
+        let told = desk.json(&format!("ledger forget --keep {keep} --because policy --json --store {store}"), 0);
+        let of = |name: &str| told.get(name).cloned().unwrap_or_default();
+        (of("before").as_str().unwrap().to_owned(), of("removed").as_u64().unwrap())
+    };
+    assert_eq!(forget(store, "3650d").1, 0, "nothing is old enough");
+    let (before, removed) = forget(store, "1d");
+    assert_eq!(removed, 1);
+    // The key is free: what comes under it is judged, and not answered from what was stored.
+    let fresh = desk.says(&decide, &line(7, ""), 0);
+    assert!(fresh.contains("p-7"), "{fresh}");
+    let [copied, backup] = copies;
+    desk.says(&format!("store copy {store} {copied}"), "", 0);
+    desk.says(&format!("store backup {backup} --store {store}"), "", 0);
+    for copy in copies {
+        let (later, _) = forget(copy, "3650d");
+        assert!(later >= before, "{copy} knows less than was forgotten: {later} and not {before}");
+    }
+}
+
+#[test]
+fn keys_of_a_file_are_forgotten() {
+    check_forgetting(&Desk::new(), "kept.db", ["copied.db", "backup.db"]);
+}
+
+#[test]
+fn keys_of_a_database_are_forgotten() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (location, copy) = (server.database("forgetting"), server.database("copied"));
+    check_forgetting(&Desk::new(), &location, [&copy, "backup.db"]);
+}

@@ -74,7 +74,7 @@ impl Nats {
     }
 
     /// Everything in a stream, in its order.
-    fn stored(&self, stream: &str) -> Vec<Message> {
+    pub fn stored(&self, stream: &str) -> Vec<Message> {
         let count = self.messages(stream);
         let mut questions = Questions::to(self.port);
         let mut read = |sequence: u64| {

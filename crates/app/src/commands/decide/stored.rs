@@ -39,7 +39,7 @@ impl StoredRun {
         if is_server && (at.is_some() || args.clock_of_lines) {
             return Err(UsageError("a server decides by its own clock; leave --at out".to_owned()).into());
         }
-        if !is_server && contract.is_none() && !writkeeper::place(location)?.exists() {
+        if contract.is_none() && store::is_missing(location)? {
             let problem =
                 format!("there is no store at `{}`; give --contract FILE to begin one", terminal::echo(location));
             return Err(InvalidData(problem).into());
