@@ -170,6 +170,59 @@ fn a_monitor_is_judged_by_runs_of_values() {
 }
 
 #[test]
+fn the_alarms_of_a_store_are_compared_with_what_people_say() {
+    let contract = CONTRACT.replace("    validators: [clerk]\n", "").replace(
+        "max: 10, over: 2 }",
+        "max: 10, over: 2, then: NOTIFY }\n  count: { sum: params.amount, max: 1000, over: 2 }",
+    );
+    // The mean of two passes 10 with the fifth, and again with the eighth, which a person finds nothing wrong with.
+    let amounts = [5, 6, 14, 5, 16, 2, 3, 20, 1];
+    let payment = |(at, amount): (usize, &u32)| {
+        let order = format!("\"params\":{{\"order\":\"o{at}\",\"amount\":{amount}}}");
+        format!("{{\"id\":\"p{at}-0000\",\"agent\":\"bot\",\"action\":\"pay\",{order}}}\n")
+    };
+    let lines: String = amounts.iter().enumerate().map(payment).collect();
+    let label = |(id, label): &(&str, &str)| format!("{{\"label\":\"{label}\",\"proposal\":\"{id}\"}}\n");
+    let labels: String = [("p1-", "good"), ("p2", "bad"), ("p5", "good")].iter().map(label).collect();
+    let unknown = label(&("p9", "good"));
+    let desk = desk(&[("watched.yaml", &contract), ("lines", &lines), ("labels", &labels), ("unknown", &unknown)]);
+    let folder = desk.path();
+    writkeeper(folder, "decide --quiet --store kept.db --contract watched.yaml lines");
+    let noticed = [
+        confusion(1, 0, 1, 1),
+        ("/series/values", 8.into()),
+        ("/series/delay_p50", 3.into()),
+        ("/series/false_alarms", 1.into()),
+        ("/cost/calls", 0.into()),
+    ];
+    check(folder, "monitor size --store kept.db labels", &noticed);
+    check(folder, "monitor count --store kept.db labels", &[confusion(0, 1, 0, 2)]);
+    refused(folder, "monitor size --store kept.db unknown", 65, "no decision about proposal `p9`");
+    refused(folder, "monitor sizes --store kept.db labels", 65, "did you mean `size`? (they have: count, size)");
+    refused(folder, "monitor size --store kept.db --set max=3 labels", 64, "cannot be used with");
+}
+
+#[test]
+fn what_detectors_said_is_compared_with_what_people_say() {
+    let contract = "agent: host\nactions:\n  tool: { params: { stall: text, breaker: text }, run: host }\n";
+    let call = |(at, stall): (usize, &&str)| {
+        let params = format!("\"params\":{{\"stall\":\"{stall}\",\"breaker\":\"CLOSED\"}}");
+        format!("{{\"id\":\"c{at}-0000\",\"agent\":\"host\",\"action\":\"tool\",{params}}}\n")
+    };
+    let lines: String = ["ADVANCING", "REPEATING", "STALLED", "ADVANCING"].iter().enumerate().map(call).collect();
+    let label = |(id, label): &(&str, &str)| format!("{{\"label\":\"{label}\",\"proposal\":\"{id}\"}}\n");
+    let labels: String = [("c0", "good"), ("c1", "good"), ("c2", "bad"), ("c3", "bad")].iter().map(label).collect();
+    let desk = desk(&[("host.yaml", contract), ("lines", &lines), ("labels", &labels)]);
+    let folder = desk.path();
+    writkeeper(folder, "decide --quiet --store kept.db --contract host.yaml lines");
+    check(folder, "detector stall --store kept.db labels", &[confusion(1, 1, 1, 1), ("/unanswered", 0.into())]);
+    check(folder, "detector breaker --store kept.db labels", &[confusion(0, 2, 0, 2)]);
+    refused(folder, "detector scope --store kept.db labels", 64, "what `stall` and `breaker` said, not `scope`");
+    refused(folder, "detector stall --store kept.db --set repeat=4 labels", 64, "cannot be used with");
+    refused(folder, "detector stall --store kept.db --answers", 65, "no question of this store was answered");
+}
+
+#[test]
 fn what_cannot_be_used_is_named_by_its_line() {
     let good = payment("a", 1, "good");
     let wrong = |line: &str| format!("{good}\n{line}\n");

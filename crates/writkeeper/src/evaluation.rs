@@ -3,6 +3,7 @@
 //! A case is *bad* if something should have been said about it. What is judged is a gate or a whole contract, a
 //! validator, a judge, a detector or a monitor; each is a [`Subject`].
 
+pub mod alarms;
 pub mod cost;
 pub mod interval;
 pub mod label;

@@ -13,10 +13,12 @@ Cases are JSON lines with the label that a person gave:
   the same with --store             {\"label\":\"bad\",\"proposal\":\"ID\"}, or no file and --answers
   detector                          {\"label\":\"bad\",\"evidence\":{…}}
   monitor                           {\"label\":\"bad\",\"value\":3.5,\"series\":\"a\"}
+  either with --store               {\"label\":\"bad\",\"proposal\":\"ID\"}
 
 `bad` means that something should be said: refused, asked about or alarmed; `true` and `false` may stand for bad and good.
 With `--answers` the answers of people are the labels: what they let through is good, what they changed or refused is bad.
-For a monitor a case is a run of values with the same label: a bad run is a change that should be noticed.
+For a monitor a case is a run of values with the same label: a bad run is a change that should be noticed. With `--store`
+the values are an agent's decisions, and a label holds from its decision until the agent's next label.
 
 Intervals are Wilson's at 95 %, computed in whole numbers and rounded outwards; that of F1 follows from that of
 hits / (hits + misses + false alarms). Everything but the latency is the same in every run.
@@ -40,9 +42,9 @@ pub enum EvalCommand {
     /// A judge of a contract
     Judge(JudgedArgs),
     /// A detector, such as `stall` or `breaker`
-    Detector(SetArgs),
-    /// A kind of monitor, such as `e_sr`; with --contract a monitor of the contract by its name
-    Monitor(SetArgs),
+    Detector(DetectorArgs),
+    /// A kind of monitor, such as `e_sr`; with --contract or --store a monitor by the name that the contract gives it
+    Monitor(MonitorArgs),
 }
 
 /// What evaluations have in common.
@@ -101,22 +103,51 @@ pub struct WholeArgs {
     pub on: ProposalArgs,
 }
 
-/// One by name, with settings.
+/// A detector, with settings.
 #[derive(Args, Debug)]
-pub struct SetArgs {
-    /// Its name or kind
+pub struct DetectorArgs {
+    /// Its name
     #[arg(value_name = "NAME")]
     pub name: String,
+    /// What it goes by.
+    #[command(flatten)]
+    pub by: Settings,
+    /// With --store: the answers of people to questions are the labels
+    #[arg(long, requires = "store", conflicts_with = "cases")]
+    pub answers: bool,
+    /// The cases.
+    #[command(flatten)]
+    pub cases: CaseArgs,
+}
+
+/// A monitor, with settings.
+#[derive(Args, Debug)]
+pub struct MonitorArgs {
+    /// Its kind or name
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// What it goes by.
+    #[command(flatten)]
+    pub by: Settings,
+    /// A warning counts as an alarm
+    #[arg(long)]
+    pub warnings: bool,
+    /// The cases.
+    #[command(flatten)]
+    pub cases: CaseArgs,
+}
+
+/// What a detector or monitor goes by: settings, or what it once said.
+#[derive(Args, Debug)]
+pub struct Settings {
     /// A setting, such as repeat=4; what is not set has the value that the docs give
     #[arg(long = "set", value_name = "KEY=VALUE", conflicts_with = "contract")]
     pub settings: Vec<String>,
     /// Settings as this contract gives them
     #[arg(long, value_name = "FILE")]
     pub contract: Option<PathBuf>,
-    /// For a monitor: a warning counts as an alarm
-    #[arg(long)]
-    pub warnings: bool,
-    /// The cases.
-    #[command(flatten)]
-    pub cases: CaseArgs,
+    /// The store whose decisions are looked at: what was said then counts, nothing is computed again.
+    // Not from the environment: it says whether NAME is a kind or a name, so it must be typed.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["settings", "contract"])]
+    pub store: Option<String>,
 }

@@ -3,7 +3,7 @@
 mod show;
 mod watched;
 
-use crate::cli::eval::{CaseArgs, EvalArgs, EvalCommand, JudgedArgs, ProposalArgs, SetArgs};
+use crate::cli::eval::{CaseArgs, DetectorArgs, EvalArgs, EvalCommand, JudgedArgs, ProposalArgs};
 use crate::commands::decide::context;
 use crate::commands::lines::Lines;
 use crate::contract_file;
@@ -22,7 +22,7 @@ use values::json::Json;
 use writkeeper::evaluation::cost::Prices;
 use writkeeper::evaluation::interval::CASES_MAX;
 use writkeeper::evaluation::label::{self, Label};
-use writkeeper::evaluation::recorded::{self, LABELS_MAX, Labels, Whose};
+use writkeeper::evaluation::recorded::{self, LABELS_MAX, Labels, RecordedDetector, Whose};
 use writkeeper::evaluation::subjects::{self, DetectorOf, Flags, Gates, PluginOf};
 use writkeeper::evaluation::{Evaluation, Subject};
 
@@ -45,7 +45,7 @@ fn gates(title: &str, gate: Option<kernel::finding::Gate>, on: &ProposalArgs) ->
     let flags = Flags { gate, only_refusals: on.refusals };
     let prices = prices(&on.cases)?;
     let evaluation = match &on.contract {
-        None => from_store(&Whose::Gates(flags), on)?,
+        None => on_store(&Whose::Gates(flags), on)?,
         Some(path) => {
             let context = on.context.as_deref().map(context).transpose()?.unwrap_or_default();
             let run = PureRun::new(contract(path)?, context, None, true);
@@ -59,7 +59,7 @@ fn plugin(kind: AdviceKind, args: &JudgedArgs) -> anyhow::Result<Exit> {
     let (name, on) = (&args.name, &args.on);
     let prices = prices(&on.cases)?;
     let evaluation = match &on.contract {
-        None => from_store(&Whose::Plugin(kind, name.clone()), on)?,
+        None => on_store(&Whose::Plugin(kind, name.clone()), on)?,
         Some(path) => {
             let subject = PluginOf::new(contract(path)?, kind, name, &PluginAdvisor);
             judged(&mut subject.map_err(InvalidData)?, "proposal", &on.cases)?
@@ -68,16 +68,18 @@ fn plugin(kind: AdviceKind, args: &JudgedArgs) -> anyhow::Result<Exit> {
     show::print(&format!("{} {name}", kind.word()), &evaluation, &prices, on.cases.json)
 }
 
-fn detector(args: &SetArgs) -> anyhow::Result<Exit> {
-    if args.warnings {
-        return Err(UsageError("--warnings is for monitors".to_owned()).into());
-    }
+fn detector(args: &DetectorArgs) -> anyhow::Result<Exit> {
     let prices = prices(&args.cases)?;
     let detector = subjects::detector(&args.name).map_err(UsageError)?;
-    let thresholds = match &args.contract {
-        Some(path) => Thresholds::read(contract(path)?.contract.detectors.as_ref())
+    let thresholds = match (&args.by.store, &args.by.contract) {
+        (Some(store), _) => {
+            let whose = Whose::Detector(RecordedDetector::of(detector).map_err(UsageError)?);
+            let evaluation = from_store(store, &whose, args.answers, &args.cases)?;
+            return show::print(&format!("detector {}", args.name), &evaluation, &prices, args.cases.json);
+        }
+        (None, Some(path)) => Thresholds::read(contract(path)?.contract.detectors.as_ref())
             .map_err(|fault| InvalidData(fault.to_string()))?,
-        None => subjects::settings(detector.name, &pairs(&args.settings)?).map_err(UsageError)?,
+        (None, None) => subjects::settings(detector.name, &pairs(&args.by.settings)?).map_err(UsageError)?,
     };
     let mut subject = DetectorOf { detector, thresholds };
     let evaluation = judged(&mut subject, "evidence", &args.cases)?;
@@ -103,10 +105,13 @@ fn judged(subject: &mut dyn Subject, key: &str, args: &CaseArgs) -> anyhow::Resu
     Ok(evaluation)
 }
 
-fn from_store(whose: &Whose, on: &ProposalArgs) -> anyhow::Result<Evaluation> {
-    let location = on.keeping.store.clone().unwrap_or_default();
-    let labels = if on.answers { Labels::Answers } else { Labels::Given(given(&on.cases)?) };
-    let evaluation = recorded::evaluate(&store::view(&location)?, whose, &labels)?;
+fn on_store(whose: &Whose, on: &ProposalArgs) -> anyhow::Result<Evaluation> {
+    from_store(on.keeping.store.as_deref().unwrap_or_default(), whose, on.answers, &on.cases)
+}
+
+fn from_store(location: &str, whose: &Whose, answers: bool, cases: &CaseArgs) -> anyhow::Result<Evaluation> {
+    let labels = if answers { Labels::Answers } else { Labels::Given(given(cases)?) };
+    let evaluation = recorded::evaluate(&store::view(location)?, whose, &labels)?;
     if evaluation.confusion.cases() == 0 {
         return Err(InvalidData("no question of this store was answered by a person".to_owned()).into());
     }

@@ -4,6 +4,7 @@
 //! (k · SCALE − n · m)² ≤ z² · n · m · (SCALE − m), for k of n. Its ends are found by that comparison and rounded
 //! outwards, so that rounding never makes it narrower.
 
+use std::cmp::Ordering;
 use values::json::Json;
 
 /// Parts that a share is told in: four digits behind the point.
@@ -37,33 +38,38 @@ pub struct Estimate {
 impl Share {
     /// The share with its interval; none of none is no share.
     pub fn estimate(self) -> Option<Estimate> {
-        if self.all == 0 || self.all > CASES_MAX || self.of > self.all {
-            return None;
-        }
-        let (of, all) = (u128::from(self.of), u128::from(self.all));
-        let value = (of * SCALE * 2 + all) / (all * 2);
-        let below = of * SCALE / all;
-        // The interval holds the share itself, so each end is where a comparison changes once.
-        let low = first((0, below), |part| is_inside(of, all, part));
-        let low = if is_inside(of, all, low) && !is_end(of, all, low) { low.saturating_sub(1) } else { low };
-        let high = first((below, SCALE), |part| part * all > of * SCALE && !is_inside(of, all, part));
-        let high = if is_inside(of, all, high.saturating_sub(1)) && is_end(of, all, high.saturating_sub(1)) {
-            high - 1
-        } else {
-            high
-        };
-        Some(Estimate { value: whole(value), low: whole(low), high: whole(high.min(SCALE)) })
+        self.told_as(self, |_| SCALE)
     }
 
     /// The same of F1 = 2J / (1 + J) where this share is J: what was rightly flagged, of all that was flagged or should
-    /// have been. F1 grows with J, so the ends of one interval give the ends of the other.
+    /// have been. F1 grows with J, and is m / SCALE exactly where J is m / (2 · SCALE − m): so its ends are found by the
+    /// same comparison and rounded once.
     pub fn harmonic(self) -> Option<Estimate> {
-        let of = self.estimate()?;
-        let (num, all) = (u128::from(self.of), u128::from(self.all));
-        let exact = (2 * num * SCALE * 2 + num + all) / (2 * (num + all));
-        let down = |part: u64| 2 * u128::from(part) * SCALE / (SCALE + u128::from(part));
-        let up = |part: u64| (2 * u128::from(part) * SCALE).div_ceil(SCALE + u128::from(part));
-        Some(Estimate { value: whole(exact), low: whole(down(of.low)), high: whole(up(of.high)) })
+        let harmonic = Share { of: self.of.saturating_mul(2), all: self.all.saturating_add(self.of) };
+        self.told_as(harmonic, |part| 2 * SCALE - part)
+    }
+
+    /// A figure that grows with this share, and is m / SCALE exactly where the share is m / `whole_of(m)`.
+    fn told_as(self, figure: Share, whole_of: impl Fn(u128) -> u128) -> Option<Estimate> {
+        if self.all == 0 || self.all > CASES_MAX || self.of > self.all {
+            return None;
+        }
+        let (of, all) = (u128::from(figure.of), u128::from(figure.all));
+        let (value, below) = ((of * SCALE * 2 + all) / (all * 2), of * SCALE / all);
+        let against = |part: u128| self.against(part, whole_of(part));
+        // The interval holds the figure itself, so each end is where a comparison changes once.
+        let low = first((0, below), |part| against(part).is_le());
+        let low = if against(low).is_lt() { low.saturating_sub(1) } else { low };
+        let high = first((below, SCALE), |part| part * all > of * SCALE && against(part).is_gt());
+        let high = if against(high.saturating_sub(1)).is_eq() { high.saturating_sub(1) } else { high };
+        Some(Estimate { value: whole(value), low: whole(low), high: whole(high) })
+    }
+
+    /// How far `part` of `whole` is from the share, compared with how far the interval goes.
+    fn against(self, part: u128, whole: u128) -> Ordering {
+        let (of, all) = (u128::from(self.of), u128::from(self.all));
+        let distance = (of * whole).abs_diff(all * part);
+        (distance * distance * Z_UNIT).cmp(&(Z_SQUARED * all * part * whole.saturating_sub(part)))
     }
 }
 
@@ -84,21 +90,6 @@ impl Estimate {
 pub fn digits(parts: u64) -> String {
     let scale = whole(SCALE);
     format!("{}.{:04}", parts / scale, parts % scale)
-}
-
-fn sides(of: u128, all: u128, part: u128) -> (u128, u128) {
-    let distance = (of * SCALE).abs_diff(all * part);
-    (distance * distance * Z_UNIT, Z_SQUARED * all * part * (SCALE - part.min(SCALE)))
-}
-
-fn is_inside(of: u128, all: u128, part: u128) -> bool {
-    let (left, right) = sides(of, all, part);
-    left <= right
-}
-
-fn is_end(of: u128, all: u128, part: u128) -> bool {
-    let (left, right) = sides(of, all, part);
-    left == right
 }
 
 /// The first number of a range for which something holds that holds for all behind it; the end where there is none.
@@ -148,6 +139,12 @@ mod tests {
         // 8 right, 1 false alarm, 1 missed: precision and recall are 8/9, and so is F1.
         assert_eq!(told(8, 10).as_deref(), Some("0.8889 (0.6578 to 0.9709)"));
         assert_eq!(told(0, 3).as_deref(), Some("0.0000 (0.0000 to 0.7192)"));
+        assert_eq!(told(3, 3).as_deref(), Some("1.0000 (0.6096 to 1.0000)"));
+        // From the ends of the share itself: rounding those first would make each of these wider.
+        assert_eq!(told(1, 2).as_deref(), Some("0.6667 (0.1727 to 0.9504)"));
+        assert_eq!(told(5, 9).as_deref(), Some("0.7143 (0.4210 to 0.8958)"));
+        assert_eq!(told(14, 48_120).as_deref(), Some("0.0006 (0.0003 to 0.0010)"));
+        assert_eq!(told(9_999_999, 10_000_000).as_deref(), Some("1.0000 (0.9999 to 1.0000)"));
         assert_eq!(told(0, 0), None);
     }
 }

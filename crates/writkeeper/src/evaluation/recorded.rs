@@ -7,12 +7,14 @@ use crate::error::Error;
 use crate::history::History;
 use kernel::advice::{Advice, AdviceKind, AdviceOutcome};
 use kernel::change::ActKind;
+use kernel::detectors::{Detector, Seen, Thresholds};
 use kernel::escalation::HumanDecision;
 use kernel::finding::{Effect, Finding};
 use kernel::outcome::{Answer, Verdict};
 use kernel::record::RecordKind;
 use runtime::Runtime;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use values::json::Json;
 
 /// Questions that are kept until their answer comes.
@@ -28,6 +30,37 @@ pub enum Whose {
     Gates(Flags),
     /// Those of a validator or judge by name.
     Plugin(AdviceKind, String),
+    /// What a detector said when it looked.
+    Detector(RecordedDetector),
+}
+
+/// A detector whose word stands in the params of what the hooks propose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecordedDetector {
+    name: &'static str,
+    /// What it says where nothing is wrong.
+    quiet: &'static str,
+}
+
+/// Detectors whose word is a param; what the others notice is told to the agent and not recorded.
+const RECORDED: [&str; 2] = ["stall", "breaker"];
+
+impl RecordedDetector {
+    /// Nothing for a detector that records do not tell of.
+    pub fn of(detector: &Detector) -> Result<RecordedDetector, String> {
+        let quiet = (detector.judge)(&Seen::default(), &Thresholds::default()).state;
+        let named = RECORDED.contains(&detector.name);
+        named.then_some(RecordedDetector { name: detector.name, quiet }).ok_or_else(|| {
+            let names = RECORDED.map(|name| format!("`{name}`")).join(" and ");
+            format!("records tell what {names} said, not `{}`; give its cases as evidence", detector.name)
+        })
+    }
+
+    /// Whether it said something, where it said anything at all.
+    fn flagged(self, body: &Json) -> (bool, bool) {
+        let word = body.get("proposal").and_then(|proposal| proposal.get("params")?.get(self.name)?.as_text());
+        (word.is_some_and(|word| word != self.quiet), word.is_some())
+    }
 }
 
 /// Where labels come from.
@@ -42,45 +75,68 @@ pub enum Labels {
 /// Evaluates on the decisions of a store. The error names a label that fits no decision or more than one.
 pub fn evaluate(runtime: &Runtime, whose: &Whose, labels: &Labels) -> Result<Evaluation, Error> {
     let mut history = History::since(runtime, None)?;
-    let mut walk = Walk { whose, evaluation: Evaluation::default(), used: BTreeMap::new(), asked: BTreeMap::new() };
+    let mut given = match labels {
+        Labels::Given(given) => Some(Labelled::new(given)),
+        Labels::Answers => None,
+    };
+    let mut walk = Walk { whose, evaluation: Evaluation::default(), asked: BTreeMap::new() };
     while let Some((entry, body)) = history.next_entry()? {
-        match (RecordKind::of(&body), labels) {
-            (Some(RecordKind::Decision), Labels::Given(given)) => walk.labelled(entry, &body, given)?,
-            (Some(RecordKind::Decision), Labels::Answers) => walk.question(entry, &body),
-            (Some(RecordKind::Change(ActKind::Answer)), Labels::Answers) => walk.answered(&body),
+        match (RecordKind::of(&body), &mut given) {
+            (Some(RecordKind::Decision), Some(given)) => walk.labelled(entry, &body, given)?,
+            (Some(RecordKind::Decision), None) => walk.question(entry, &body),
+            (Some(RecordKind::Change(ActKind::Answer)), None) => walk.answered(&body),
             (Some(_) | None, _) => {}
         }
     }
-    if let Labels::Given(given) = labels {
-        let unused = given.keys().find(|id| !walk.used.contains_key(id.as_str()));
-        if let Some(id) = unused {
-            return Err(Error::Invalid(format!("no decision about proposal `{}` can be read", visible(id))));
+    given.map_or(Ok(()), |given| given.demand_used())?;
+    Ok(walk.evaluation)
+}
+
+/// Labels that were given for proposals, and what each was used for.
+pub(super) struct Labelled<'a> {
+    given: &'a BTreeMap<String, Label>,
+    /// The proposal that each given id stood for.
+    used: BTreeMap<&'a str, String>,
+}
+
+impl<'a> Labelled<'a> {
+    pub(super) fn new(given: &'a BTreeMap<String, Label>) -> Labelled<'a> {
+        Labelled { given, used: BTreeMap::new() }
+    }
+
+    /// The label of a proposal, if it has one. The error names an id that fits two.
+    pub(super) fn of(&mut self, proposal: &str) -> Result<Option<Label>, Error> {
+        let nearest = self.given.range::<str, _>((Bound::Unbounded, Bound::Included(proposal))).next_back();
+        let Some((id, label)) = nearest.filter(|(id, _)| proposal.starts_with(id.as_str())) else { return Ok(None) };
+        if let Some(other) = self.used.insert(id, proposal.to_owned()) {
+            let problem = format!("`{}` is the beginning of {other} and of {proposal}; give more of it", visible(id));
+            return Err(Error::Invalid(problem));
+        }
+        Ok(Some(*label))
+    }
+
+    /// Refuses labels that fit no decision.
+    pub(super) fn demand_used(&self) -> Result<(), Error> {
+        match self.given.keys().find(|id| !self.used.contains_key(id.as_str())) {
+            Some(id) => Err(Error::Invalid(format!("no decision about proposal `{}` can be read", visible(id)))),
+            None => Ok(()),
         }
     }
-    Ok(walk.evaluation)
 }
 
 struct Walk<'a> {
     whose: &'a Whose,
     evaluation: Evaluation,
-    /// The proposal that each given id stood for.
-    used: BTreeMap<&'a str, String>,
     /// Open questions: the entry, whether something was said, and whether anybody answered.
     asked: BTreeMap<String, (u64, bool, bool)>,
 }
 
-impl<'a> Walk<'a> {
-    fn labelled(&mut self, entry: u64, body: &Json, given: &'a BTreeMap<String, Label>) -> Result<(), Error> {
+impl Walk<'_> {
+    fn labelled(&mut self, entry: u64, body: &Json, given: &mut Labelled<'_>) -> Result<(), Error> {
         let Some(answer) = Answer::from_record(body) else { return Ok(()) };
-        let nearest = given.range::<String, _>(..=&answer.id).next_back();
-        let Some((id, label)) = nearest.filter(|(id, _)| answer.id.starts_with(id.as_str())) else { return Ok(()) };
-        if let Some(other) = self.used.insert(id, answer.id.clone()) {
-            let problem =
-                format!("`{}` is the beginning of {other} and of {}; give more of it", visible(id), answer.id);
-            return Err(Error::Invalid(problem));
-        }
+        let Some(label) = given.of(&answer.id)? else { return Ok(()) };
         let (is_flagged, is_answered) = self.flagged(&answer, body);
-        self.evaluation.count_recorded(entry, *label, is_flagged);
+        self.evaluation.count_recorded(entry, label, is_flagged);
         self.evaluation.unanswered += u64::from(!is_answered);
         Ok(())
     }
@@ -122,6 +178,7 @@ impl<'a> Walk<'a> {
                 let is_answered = advice.iter().any(|given| given.kind == *kind && given.name == *name && said(given));
                 (is_flagged, is_answered)
             }
+            Whose::Detector(detector) => detector.flagged(body),
         }
     }
 }

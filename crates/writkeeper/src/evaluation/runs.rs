@@ -21,7 +21,8 @@ pub struct Point {
 }
 
 /// The run at hand.
-struct Run {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
     place: u64,
     label: Label,
     length: u64,
@@ -33,7 +34,7 @@ struct Run {
 pub struct RunFigures {
     /// Runs, not values.
     pub evaluation: Evaluation,
-    /// Values in all, and those in good runs.
+    /// Values in all; of recorded history these are decisions, and those in good runs.
     pub values: u64,
     pub good_values: u64,
     /// Alarms in good runs; one run may have several.
@@ -61,31 +62,18 @@ impl Watched {
     /// Takes the next value; the error says what is wrong with it.
     pub fn take(&mut self, point: &Point) -> Result<(), String> {
         if self.series.as_ref().is_some_and(|series| *series != point.series) {
-            self.end_run();
+            self.figures.end(&mut self.run);
             self.monitor.restart();
         }
         self.series = Some(point.series.clone());
-        if self.run.as_ref().is_some_and(|run| run.label != point.label) {
-            self.end_run();
-        }
         let input = self.input(point)?;
         let begun = Stopwatch::now();
         let signal = input.map(|input| self.monitor.update(&input)).unwrap_or_default();
         self.figures.evaluation.latency.add(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        self.figures.values += 1;
-        self.figures.good_values += u64::from(point.label == Label::Good);
-        let run = self.run.get_or_insert(Run { place: point.place, label: point.label, length: 0, is_flagged: false });
-        run.length += 1;
-        let is_alarm = signal.drift || (self.warnings && signal.warning);
-        if !is_alarm {
-            return Ok(());
+        self.figures.enter(&mut self.run, point.place, point.label);
+        if signal.drift || (self.warnings && signal.warning) {
+            self.figures.alarm(&mut self.run);
         }
-        match run.label {
-            Label::Good => self.figures.false_alarms += 1,
-            Label::Bad if !run.is_flagged => self.figures.delays.push(run.length),
-            Label::Bad => {}
-        }
-        run.is_flagged = true;
         Ok(())
     }
 
@@ -101,21 +89,43 @@ impl Watched {
         }
     }
 
-    fn end_run(&mut self) {
-        if let Some(run) = self.run.take() {
-            self.figures.evaluation.count_recorded(run.place, run.label, run.is_flagged);
-        }
-    }
-
     /// Ends, with everything that was found out.
     pub fn figures(mut self) -> RunFigures {
-        self.end_run();
+        self.figures.end(&mut self.run);
         self.figures.evaluation.calls = self.figures.values;
         self.figures
     }
 }
 
 impl RunFigures {
+    /// A value with a label: one with another label than before ends the run and begins another.
+    pub(super) fn enter(&mut self, run: &mut Option<Run>, place: u64, label: Label) {
+        if run.is_some_and(|run| run.label != label) {
+            self.end(run);
+        }
+        self.values += 1;
+        self.good_values += u64::from(label == Label::Good);
+        run.get_or_insert(Run { place, label, length: 0, is_flagged: false }).length += 1;
+    }
+
+    /// An alarm in the run at hand; before the first label it counts as nothing.
+    pub(super) fn alarm(&mut self, run: &mut Option<Run>) {
+        let Some(run) = run else { return };
+        match run.label {
+            Label::Good => self.false_alarms += 1,
+            Label::Bad if !run.is_flagged => self.delays.push(run.length),
+            Label::Bad => {}
+        }
+        run.is_flagged = true;
+    }
+
+    /// The run at hand is over.
+    pub(super) fn end(&mut self, run: &mut Option<Run>) {
+        if let Some(run) = run.take() {
+            self.evaluation.count_recorded(run.place, run.label, run.is_flagged);
+        }
+    }
+
     /// How many values a change went on before its alarm: half of them at most, and the longest.
     pub fn delay(&self) -> Option<(u64, u64)> {
         let mut sorted = self.delays.clone();
