@@ -116,7 +116,7 @@ fn worked(
             run(&Call { site: site.clone(), caller, path, query, headers, body: bytes::Bytes::new() }, visit)
         }
         (Run::Page(_), None) => Err(Problem::unauthenticated("")),
-        (Run::Blocking(_) | Run::Async(_) | Run::Open(_), _) => Err(fault()),
+        (Run::Blocking(_) | Run::Async(_) | Run::Open(_) | Run::Probe(_), _) => Err(fault()),
     }
 }
 

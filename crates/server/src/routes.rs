@@ -123,8 +123,10 @@ pub enum Run {
     Blocking(fn(&Call) -> Result<Reply, Problem>),
     /// Without a thread of its own.
     Async(fn(Call) -> Answering),
-    /// Without knowing who asks.
+    /// Without knowing who asks, and without looking at the store.
     Open(fn(&Site) -> Result<Reply, Problem>),
+    /// Without knowing who asks, by a look at the store that is not waited for long.
+    Probe(fn(&Site) -> Result<Reply, Problem>),
     /// A page for somebody who signed in. Pages are for people and no part of the OpenAPI document.
     Page(fn(&Call, &Visit) -> Result<Reply, Problem>),
     /// A page on the way to signing in.
@@ -136,7 +138,7 @@ impl Run {
     pub fn is_page(self) -> bool {
         match self {
             Run::Page(_) | Run::Entrance(_) => true,
-            Run::Blocking(_) | Run::Async(_) | Run::Open(_) => false,
+            Run::Blocking(_) | Run::Async(_) | Run::Open(_) | Run::Probe(_) => false,
         }
     }
 }

@@ -8,7 +8,7 @@ use kernel::finding::Code;
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use kernel::world::Entity;
-use runtime::ports::store::Reader;
+use runtime::ports::store::{Reader, StoreFault};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use values::json::{Bounds, Json};
@@ -60,10 +60,14 @@ pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
     }
     let (id, _) = typed(text)?;
     let minted = minted_as(reader, id)?;
-    if minted.is_none() {
-        demand_one_sender(reader, id)?;
+    let senders = match minted {
+        Some(_) => Some(Vec::new()),
+        None => senders(reader, id)?,
+    };
+    if let Some(several) = senders.as_ref().filter(|senders| senders.len() > 1) {
+        return Err(sent_by(id, several.iter().map(String::as_str)));
     }
-    entry_among(reader, text, Meant { agent: None, only: minted })
+    entry_among(reader, text, Meant { agent: None, only: minted, is_of_one: senders.is_some() })
 }
 
 /// What the kernel minted under exactly this id, if it did: then no agent's own name for a proposal counts beside it.
@@ -74,26 +78,35 @@ fn minted_as(reader: &mut dyn Reader, id: &str) -> Result<Option<Named>, Error> 
     Ok(reader.get(&Entity::Escalation(id.to_owned()))?.map(|_| Named::Question))
 }
 
-/// Refuses an id under which several agents sent a proposal: whichever came last would be taken for the one that is meant.
-fn demand_one_sender(reader: &mut dyn Reader, id: &str) -> Result<(), Error> {
+/// The agents that sent a proposal under exactly this id; nothing where the reader cannot tell, because a server keeps
+/// stored answers to itself.
+fn senders(reader: &mut dyn Reader, id: &str) -> Result<Option<Vec<String>>, Error> {
     let (mut senders, mut after) = (Vec::new(), None::<String>);
     loop {
         let page = reader.scan(Kind::Agent, after.as_deref(), AGENTS_PAGE)?;
-        let Some((last, _)) = page.last() else { break };
+        let Some((last, _)) = page.last() else { return Ok(Some(senders)) };
         after = Some(last.entity.parts().0.to_owned());
         for (key, _) in &page {
             let agent = key.entity.parts().0;
-            if reader.get(&Entity::proposal_id(agent, id))?.is_some() {
-                senders.push(format!("{id} of {agent}"));
+            match reader.get(&Entity::proposal_id(agent, id)) {
+                Ok(None) => {}
+                Ok(Some(_)) => senders.push(agent.to_owned()),
+                Err(StoreFault::Refused(_)) => return Ok(None),
+                Err(fault) => return Err(fault.into()),
             }
         }
     }
-    if senders.len() < 2 { Ok(()) } else { Err(ambiguous(id, senders.iter().map(String::as_str))) }
+}
+
+/// Several agents sent a proposal under one id: whichever came last would be taken for the one that is meant.
+fn sent_by<'a>(id: &str, agents: impl Iterator<Item = &'a str>) -> Error {
+    let sent: Vec<String> = agents.map(|agent| format!("{id} of {agent}")).collect();
+    ambiguous(id, sent.iter().map(String::as_str))
 }
 
 /// The same for a whole id, among what one agent sent or did itself: agents choose ids, so another one may have the same.
 pub fn entry_of_agent(reader: &mut dyn Reader, agent: &str, id: &str) -> Result<u64, Error> {
-    entry_among(reader, &format!("={id}"), Meant { agent: Some(agent), only: None })
+    entry_among(reader, &format!("={id}"), Meant { agent: Some(agent), only: None, is_of_one: true })
 }
 
 /// Among which entries one is looked for.
@@ -102,6 +115,8 @@ struct Meant<'m> {
     agent: Option<&'m str>,
     /// What has the id as a thing of this kind.
     only: Option<Named>,
+    /// Whether it is known that at most one agent sent a proposal under it; else all of the ledger is looked through.
+    is_of_one: bool,
 }
 
 fn entry_among(reader: &mut dyn Reader, text: &str, meant: Meant<'_>) -> Result<u64, Error> {
@@ -109,6 +124,7 @@ fn entry_among(reader: &mut dyn Reader, text: &str, meant: Meant<'_>) -> Result<
     let (id, is_whole) = typed(text)?;
     let is_whole = is_whole || id.chars().count() >= WHOLE_CHARS;
     let mut found: BTreeMap<(Named, String), Candidate> = BTreeMap::new();
+    let mut senders: BTreeSet<String> = BTreeSet::new();
     let mut end = size;
     while end > 0 {
         let start = end.saturating_sub(PAGE);
@@ -123,7 +139,11 @@ fn entry_among(reader: &mut dyn Reader, text: &str, meant: Meant<'_>) -> Result<
             }
             for (named, known) in ids(&body).filter(|(named, _)| meant.only.is_none_or(|only| only == *named)) {
                 let came_of = if named == Named::Proposal { came_of(&body) } else { CameOf::Something };
-                if is_whole && known == id && named != Named::Flow && came_of == CameOf::Something {
+                let is_sent = named == Named::Proposal && known == id && !meant.is_of_one;
+                if is_sent {
+                    senders.extend(body.get("agent").and_then(Json::as_text).map(str::to_owned));
+                }
+                if is_whole && known == id && named != Named::Flow && came_of == CameOf::Something && !is_sent {
                     return Ok(record.index);
                 }
                 let is_short = !is_whole && named != Named::Change && known.starts_with(id);
@@ -143,6 +163,9 @@ fn entry_among(reader: &mut dyn Reader, text: &str, meant: Meant<'_>) -> Result<
             }
         }
         end = start;
+    }
+    if senders.len() > 1 {
+        return Err(sent_by(id, senders.iter().map(String::as_str)));
     }
     chosen(text, &found)
 }

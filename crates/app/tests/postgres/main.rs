@@ -7,6 +7,7 @@ mod backup;
 mod desk;
 mod older;
 mod outbox;
+mod probes;
 mod protected;
 mod retention;
 mod sealing;

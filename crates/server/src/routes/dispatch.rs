@@ -23,6 +23,9 @@ use values::time;
 /// How long a body may take.
 const BODY_WAIT: Duration = Duration::from_secs(10);
 
+/// How long a probe looks at the store. Whoever probes asks again soon, and a database that is away takes longer.
+const PROBE_WAIT: Duration = Duration::from_secs(2);
+
 /// Bytes of a text behind the question mark.
 const TEXT_MAX: usize = 1_024;
 
@@ -108,6 +111,12 @@ async fn answer(
     if let Run::Open(run) = route.run {
         return run(site);
     }
+    if let Run::Probe(run) = route.run {
+        let site = site.clone();
+        let looked = tokio::time::timeout(PROBE_WAIT, tokio::task::spawn_blocking(move || run(&site))).await;
+        let late = |_| Problem::unavailable(&format!("the store did not answer within {} s", PROBE_WAIT.as_secs()));
+        return looked.map_err(late)?.unwrap_or_else(|_| Err(fault()));
+    }
     let (head, body) = request.into_parts();
     let caller = admitted(site, route, &head.headers, head.uri.path()).await?;
     let admission = site.rates.admit(caller.account, Instant::now()).map_err(|wait| limited(site, &caller, wait))?;
@@ -137,7 +146,7 @@ async fn answer(
             });
             worked.await.unwrap_or_else(|_| Err(fault()))
         }
-        Run::Open(run) => run(site),
+        Run::Open(run) | Run::Probe(run) => run(site),
         Run::Page(_) | Run::Entrance(_) => Err(fault()),
     }
 }

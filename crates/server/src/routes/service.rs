@@ -35,7 +35,7 @@ pub const ROUTES: &[Route] = &[
         query: &[],
         body: None,
         answer: Answer { status: 200, media: JSON, schema: schemas::service::health, summary: "It can decide" },
-        run: Run::Open(ready),
+        run: Run::Probe(ready),
     },
     Route {
         method: "GET",
