@@ -6,7 +6,7 @@ use crate::reader::{ServiceReader, encoded};
 use runtime::ports::service::{Asked, Service, ServiceCaller};
 use runtime::ports::store::{Reader, StoreFault};
 use runtime::wire::call::Call;
-use runtime::wire::{CALL_BOUNDS, REPLY_TYPE, follow, reply};
+use runtime::wire::{BLANK_LINE, CALL_BOUNDS, REPLY_TYPE, follow, reply};
 use runtime::{Answered, FollowUp};
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +62,7 @@ impl Service for Client {
         let flows = flows.map(|flows| format!("flows={}", flows.word()));
         let query: Vec<String> = line.into_iter().chain(flows).collect();
         let path = format!("/v1/proposals?{}", query.join("&"));
+        let proposal = if proposal.is_empty() { BLANK_LINE } else { proposal };
         self.reply(&Request { accept: Some(REPLY_TYPE), ..Request::post(path.trim_end_matches('?'), proposal) })
     }
 

@@ -17,6 +17,9 @@ use values::json::{Bounds, Json};
 /// Names a reply in full, in place of the line of an answer.
 pub const REPLY_TYPE: &str = "application/vnd.writkeeper.reply+json";
 
+/// What is sent of a blank line: a request without a body says nothing at all.
+pub const BLANK_LINE: &[u8] = b"\n";
+
 /// What a call may cost. A contract in full is the largest part of one.
 pub const CALL_BOUNDS: Bounds =
     Bounds { bytes_max: 16 * 1024 * 1024, depth_max: 40, nodes_max: 1_000_000, key_bytes_max: 256 };

@@ -96,7 +96,7 @@ fn a_no_has_a_reason_and_a_reason_has_bounds() {
 fn a_blank_line_is_answered_as_at_the_store() {
     let server = Server::start();
     let token = server.register(CONTRACT);
-    let answer = send(&server.address, &request("POST", "/v1/proposals?line=3", Some(&token), Some(b"")));
+    let answer = send(&server.address, &request("POST", "/v1/proposals?line=3", Some(&token), Some(b"\n")));
     let said = answer.json();
     assert_eq!((answer.status, &said["id"], &said["verdict"]), (200, &json!("line-3"), &json!("REJECT")), "{said}");
     assert_eq!(said["reasons"], json!(["JSON_MALFORMED"]));

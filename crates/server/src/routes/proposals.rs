@@ -13,7 +13,7 @@ use kernel::proposal::{Malformed, Proposal};
 use kernel::reasons::Reason;
 use kernel::statement::Proof;
 use runtime::wire::serve::undecided;
-use runtime::wire::{REPLY_TYPE, reply};
+use runtime::wire::{BLANK_LINE, REPLY_TYPE, reply};
 use runtime::{Answered, Arrival, Minted, Pending, read_line};
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,11 +81,12 @@ pub const ROUTES: &[Route] = &[
 fn propose(call: Call) -> Answering {
     Box::pin(async move {
         let key = idempotency_key(&call)?;
-        // A line of a file may be blank; what is sent by itself is not.
-        if call.body.is_empty() && call.whole("line").is_none() {
+        if call.body.is_empty() {
             return Err(Problem::unreadable("the body is empty; send one proposal"));
         }
-        let answered = submitted(&call, &call.body, key.as_deref()).await?;
+        // A line of a file may be blank, and comes as the end of it.
+        let line: &[u8] = if *call.body == *BLANK_LINE { b"" } else { &call.body };
+        let answered = submitted(&call, line, key.as_deref()).await?;
         if call.headers.get(header::ACCEPT).is_some_and(|accepted| accepted == REPLY_TYPE) {
             noted(&call, &answered);
             return match answered.at {
@@ -227,7 +228,7 @@ fn own(call: &Call, mut proposal: Proposal, key: Option<&str>) -> Result<Proposa
     if let Some(key) = key {
         match &proposal.idempotency_key {
             Some(own) if own.as_str() != key => {
-                return Err(Problem::unreadable("`Idempotency-Key` and the proposal's `idempotency_key` differ"));
+                return Err(Problem::invalid("`Idempotency-Key` and the proposal's `idempotency_key` differ"));
             }
             Some(_) => {}
             None => proposal.idempotency_key = Some(key.to_owned()),

@@ -23,7 +23,7 @@ actions:
     once: "pay:{{order}}"
     run: POST http://127.0.0.1:9/pay
     undo: ALERT_HUMAN
-approvers: [desk]
+escalation: {{ approvers: [desk], timeout: {{ after: 2d, then: ABORT }} }}
 """
 
 
