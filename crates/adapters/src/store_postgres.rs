@@ -254,7 +254,8 @@ impl Store for PostgresStore {
     fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
         let place = (&self.address, &self.tenant, self.line);
         let mut cache = PostgresCache::default();
-        let (open, _) = begun(&mut self.connection, place, (None, Vec::new()), &mut cache)?;
+        let (mut open, _) = begun(&mut self.connection, place, (None, Vec::new()), &mut cache)?;
+        self.remembered.demand_continued(&mut open)?;
         let erased = open.erase(from, to)?;
         // What is erased stays in dead rows until they are swept; a role that may not sweep leaves it to the database.
         if erased > 0
@@ -268,7 +269,8 @@ impl Store for PostgresStore {
     fn forget(&mut self, before: u64, after: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
         let place = (&self.address, &self.tenant, self.line);
         let mut cache = PostgresCache::default();
-        let (open, _) = begun(&mut self.connection, place, (None, Vec::new()), &mut cache)?;
+        let (mut open, _) = begun(&mut self.connection, place, (None, Vec::new()), &mut cache)?;
+        self.remembered.demand_continued(&mut open)?;
         open.forget(before, after)
     }
 

@@ -78,7 +78,8 @@ fn tenant(command: &Command) -> Key {
 /// The refusal of a program that is older than what was judged here already.
 fn newer(world: &World, command: &Command, semantics: Semantics) -> Option<Outcome> {
     let row = world.tenant(&tenant(command))?;
-    if row.semantics <= semantics.number() {
+    let known = semantics.max(Semantics::WATCHFUL);
+    if row.semantics <= known.number() {
         return None;
     }
     let id = match command {
@@ -87,7 +88,7 @@ fn newer(world: &World, command: &Command, semantics: Semantics) -> Option<Outco
         Command::Change(change) => change.id.as_str(),
     };
     let finding = Finding::reject(Gate::Shape, Reason::StoreNewer);
-    let finding = finding.with("found", row.semantics).with("known", semantics.number());
+    let finding = finding.with("found", row.semantics).with("known", known.number());
     let answer = Answer {
         id: id.to_owned(),
         verdict: Verdict::Reject,
@@ -113,6 +114,15 @@ fn mark(world: &mut World, command: &Command, semantics: Semantics) {
     };
     row.semantics = semantics.number();
     world.put(key, Row::Tenant(row));
+}
+
+/// The same for what programs of the first version would drop from rows.
+fn mark_watchful(world: &mut World, tenant: Key) {
+    let mut row = world.tenant(&tenant).cloned().unwrap_or_default();
+    if row.semantics < Semantics::WATCHFUL.number() {
+        row.semantics = Semantics::WATCHFUL.number();
+        world.put(tenant, Row::Tenant(row));
+    }
 }
 
 fn refuse(refused: &RefusedInput, at: Instant) -> Outcome {

@@ -111,11 +111,15 @@ impl Reading {
         Reading { statistic: statistic.to_string(), threshold: threshold.to_string(), window }
     }
 
-    /// How far the statistic is on its way to the threshold, in hundredths, for a chart. Nothing where that has no
-    /// meaning. A lower bound is reached from above.
-    pub fn hundredths(&self, is_lower: bool) -> Option<u64> {
+    /// What an alarm says that has nothing measured: no alarm is kept back for that.
+    pub(crate) fn unknown() -> Reading {
+        Reading { statistic: "unknown".to_owned(), threshold: "unknown".to_owned(), window: 1 }
+    }
+
+    /// How far the statistic is on its way to the threshold, in hundredths. Nothing where that has no meaning.
+    fn hundredths(&self, falls: bool) -> Option<u64> {
         let (statistic, threshold) = (self.statistic.parse::<f64>().ok()?, self.threshold.parse::<f64>().ok()?);
-        let share = match is_lower {
+        let share = match falls {
             true if statistic <= threshold => 1.0,
             true => threshold / statistic,
             false => statistic / threshold,
@@ -151,8 +155,12 @@ fn float(count: u64) -> f64 {
 trait Detect: Sized {
     /// Takes the next value.
     fn update(&mut self, input: &Input) -> Signal;
-    /// What it measures, once there is something to measure.
+    /// What it measures, once there is something to measure; always where it has just alarmed or warned.
     fn reading(&self) -> Option<Reading>;
+    /// Whether the statistic falls to its threshold, and does not rise to it.
+    fn falls(&self) -> bool {
+        false
+    }
     /// How often it is wrong, in words.
     fn guarantee(&self) -> String;
     /// Its state as numbers; settings are not among them.
@@ -182,6 +190,10 @@ macro_rules! monitors {
 
             fn reading(&self) -> Option<Reading> {
                 match self { $(Detector::$name(detector) => detector.reading()),+ }
+            }
+
+            fn falls(&self) -> bool {
+                match self { $(Detector::$name(detector) => detector.falls()),+ }
             }
 
             fn guarantee(&self) -> String {
@@ -261,6 +273,12 @@ impl Monitor {
         self.now.reading()
     }
 
+    /// How far the statistic is on its way to the threshold, in hundredths, for a chart. Nothing where that has no
+    /// meaning.
+    pub fn hundredths(&self) -> Option<u64> {
+        self.reading()?.hundredths(self.now.falls())
+    }
+
     /// How often it is wrong, in words.
     pub fn guarantee(&self) -> String {
         self.fresh.guarantee()
@@ -271,16 +289,16 @@ impl Monitor {
         let mut slots = Slots::default();
         slots.flag(self.over);
         self.now.save(&mut slots);
-        slots.to_text()
+        slots.into_text()
     }
 
     /// Goes on from what [`Monitor::state`] wrote; `None` is damage.
     pub fn restore(&mut self, state: &str) -> Option<()> {
-        let mut slots = Slots::parse(state)?;
+        let mut slots = Slots::parse(state);
         let over = slots.next_flag()?;
         let mut now = self.fresh.clone();
         now.load(&mut slots)?;
-        if !slots.is_empty() {
+        if !slots.is_read() {
             return None;
         }
         (self.now, self.over) = (now, over);

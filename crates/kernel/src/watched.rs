@@ -84,7 +84,7 @@ impl MonitorRow {
             return None;
         }
         let then = self.consequence(signal);
-        let reading = self.monitor.reading()?;
+        let reading = self.monitor.reading().unwrap_or_else(Reading::unknown);
         let trip = Trip {
             agent: agent.to_owned(),
             monitor: name.to_owned(),
@@ -124,6 +124,11 @@ impl MonitorRow {
     /// What it measures now.
     pub fn reading(&self) -> Option<Reading> {
         self.monitor.reading()
+    }
+
+    /// How far it is on its way to an alarm, in hundredths, for a chart. Nothing where that has no meaning.
+    pub fn hundredths(&self) -> Option<u64> {
+        self.monitor.hundredths()
     }
 
     /// How often it is wrong, in words.
@@ -183,18 +188,31 @@ impl Trip {
 }
 
 impl StoredRow for MonitorRow {
+    /// The keys of an object in their canonical order. Nearly every decision writes this row, so no object is made first.
     fn write(&self, text: &mut String) {
-        let flags = [("held", self.held), ("observes", self.observes), ("warning", self.warning)];
-        let flags = flags.into_iter().filter(|(_, is_so)| *is_so).map(|(key, _)| (key, Json::Bool(true)));
-        let members = [
-            ("watch", self.watch.to_json()),
-            ("state", Json::text(self.monitor.state())),
-            ("seen", Json::from(self.seen)),
-            ("missing", Json::from(self.missing)),
-            ("trips", Json::List(self.trips.iter().map(Trip::to_json).collect())),
-        ];
-        let object = members.into_iter().chain(flags).map(|(key, value)| (key.to_owned(), value)).collect();
-        Json::Object(object).write_canonical(text);
+        let flag = |text: &mut String, key: &str, is_so: bool| {
+            if is_so {
+                text.push_str(key);
+                text.push_str(":true,");
+            }
+        };
+        text.push('{');
+        flag(text, "\"held\"", self.held);
+        text.push_str("\"missing\":");
+        Json::from(self.missing).write_canonical(text);
+        text.push(',');
+        flag(text, "\"observes\"", self.observes);
+        text.push_str("\"seen\":");
+        Json::from(self.seen).write_canonical(text);
+        text.push_str(",\"state\":");
+        Json::text(self.monitor.state()).write_canonical(text);
+        text.push_str(",\"trips\":");
+        Json::List(self.trips.iter().map(Trip::to_json).collect()).write_canonical(text);
+        text.push(',');
+        flag(text, "\"warning\"", self.warning);
+        text.push_str("\"watch\":");
+        self.watch.to_json().write_canonical(text);
+        text.push('}');
     }
 
     fn read(json: Json) -> Option<MonitorRow> {

@@ -104,12 +104,14 @@ impl Commits {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// Looks at the store at once, where a commit was lost sight of.
-    pub fn look(&self) {
+    /// Looks at the store at once, where a commit was lost sight of; whether it answered.
+    pub fn look(&self) -> bool {
         let look = self.shared.lock().look.clone();
-        if let Some(size) = look.and_then(|look| look()) {
+        let size = look.and_then(|look| look());
+        if let Some(size) = size {
             self.announce(size);
         }
+        size.is_some()
     }
 
     /// Waits until there are more than so many records, or until a deadline; how many are known then. After the runtime

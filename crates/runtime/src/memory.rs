@@ -119,7 +119,7 @@ impl State {
         let record = usize::try_from(kept.record).ok().and_then(|index| self.ledger.get(index)).ok_or_else(damaged)?;
         let Some((body, _)) = &record.body else {
             let tenant = self.read(&Key { tenant: key.tenant.clone(), entity: Entity::Tenant })?;
-            return erased_answer(&record.leaf, tenant.as_ref().and_then(Row::as_tenant));
+            return erased_answer(&key.entity, &record.leaf, tenant.as_ref().and_then(Row::as_tenant));
         };
         let json = Json::parse_within(body.as_bytes(), &Bounds::OWN).ok();
         let stored = json.as_ref().and_then(|body| StoredAnswer::from_record(fingerprint, body));

@@ -29,7 +29,7 @@ pub(crate) struct Forgetting {
 }
 
 /// Rows of forgotten keys on their way out.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Sweep {
     /// Answers before this entry are forgotten.
     before: u64,
@@ -82,11 +82,14 @@ impl Runtime {
     pub fn sweep(&self, pieces: usize) -> Result<Swept, StoreFault> {
         let mut removed = 0;
         for _ in 0..pieces {
-            let Some(Sweep { before, after }) = self.forgetting().sweep.take() else { break };
-            let piece = self.inner.writer.forget(before, after.as_deref())?;
+            let Some(sweep) = self.forgetting().sweep.clone() else { break };
+            let piece = self.inner.writer.forget(sweep.before, sweep.after.as_deref())?;
             removed += piece.removed;
-            let Some(next) = piece.next else { break };
-            self.forgetting().sweep = Some(Sweep { before, after: Some(next) });
+            let mut forgetting = self.forgetting();
+            // Somebody may have begun anew meanwhile, for more keys.
+            if forgetting.sweep.as_ref() == Some(&sweep) {
+                forgetting.sweep = piece.next.map(|next| Sweep { after: Some(next), ..sweep });
+            }
         }
         Ok(Swept { removed, is_over: self.forgetting().sweep.is_none() })
     }

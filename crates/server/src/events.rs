@@ -170,8 +170,10 @@ async fn tell(tenant: Arc<Tenant>, mut next: u64, wanted: Wanted, sender: mpsc::
     if sender.send_timeout(Bytes::from_static(b": ok\n\n"), READ_WAIT).await.is_err() {
         return;
     }
-    if commits.size() == 0 || next > commits.size() {
-        look(&tenant, next).await;
+    let is_known = look(&tenant, next).await;
+    if !is_known && next > commits.size() {
+        // Whether what the reader knows was lost cannot be said now, so nothing is: it comes back.
+        return;
     }
     // A reader that knows more than there is read a ledger that was lost, after a restore for example.
     let size = commits.size();
@@ -216,15 +218,17 @@ async fn tell(tenant: Arc<Tenant>, mut next: u64, wanted: Wanted, sender: mpsc::
     }
 }
 
-/// Finds out how many records there are, once for all who come at the same time, and again for whoever knows of more.
-async fn look(tenant: &Arc<Tenant>, next: u64) {
+/// Finds out how many records there are, once for all who come at the same time, and again for whoever knows of more;
+/// whether that is known now. A store that does not answer is looked at again by whoever waits.
+async fn look(tenant: &Arc<Tenant>, next: u64) -> bool {
     let _turn = tenant.pages.0.lock().await;
     let known = tenant.keeper.runtime().commits().size();
-    if known == 0 || next > known {
-        let tenant = tenant.clone();
-        // A store that does not answer now is looked at again by whoever waits.
-        let _ = tokio::task::spawn_blocking(move || tenant.keeper.runtime().commits().look()).await;
+    if known > 0 && next <= known {
+        return true;
     }
+    let tenant = tenant.clone();
+    let looked = tokio::task::spawn_blocking(move || tenant.keeper.runtime().commits().look());
+    looked.await.unwrap_or_default()
 }
 
 /// The events of records, made once for all who are at the same place.

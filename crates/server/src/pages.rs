@@ -22,12 +22,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use html::Html;
 use kernel::reasons::Reason;
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use values::ids::Digest;
 
 /// The media type.
 pub const HTML: &str = "text/html; charset=utf-8";
+
+/// Fields of a form. A card has one for each param that may be changed, and a few more.
+const FIELDS_MAX: usize = 1_024;
 
 /// How everything looks. It stands in every page, and the policy of the page names its hash.
 const STYLE: &str = include_str!("pages/style.css");
@@ -70,15 +74,7 @@ async fn answered_to(
     };
     let query = read_query(route, head.uri.query().unwrap_or_default())?;
     let body = read_body(route, &head.headers, body).await?;
-    let fields: Vec<(String, String)> = url::form_urlencoded::parse(&body).into_owned().collect();
-    if let Some((name, _)) = fields
-        .iter()
-        .enumerate()
-        .find_map(|(at, (name, value))| fields.iter().take(at).any(|(other, _)| other == name).then_some((name, value)))
-    {
-        let name = kernel::finding::visible(name);
-        return Err(Problem::unreadable(format!("the form has `{name}` twice")));
-    }
+    let fields = read_fields(&body)?;
     let is_by_browser = visitor.as_ref().is_none_or(|(_, login)| login.is_some());
     // A key in a header is never sent by a browser on its own; a cookie is.
     if head.method == Method::POST && is_by_browser {
@@ -99,6 +95,20 @@ async fn answered_to(
         worked(&site, run, caller, path, &visit)
     });
     worked.await.unwrap_or_else(|_| Err(fault()))
+}
+
+/// The fields of a form, each of which stands there once: what stands before the service may have judged the other one.
+fn read_fields(body: &[u8]) -> Result<Vec<(String, String)>, Problem> {
+    let fields: Vec<(String, String)> =
+        url::form_urlencoded::parse(body).into_owned().take(FIELDS_MAX.saturating_add(1)).collect();
+    if fields.len() > FIELDS_MAX {
+        return Err(Problem::unreadable(format!("the form has more than {FIELDS_MAX} fields")));
+    }
+    let mut seen = BTreeSet::new();
+    match fields.iter().find(|(name, _)| !seen.insert(name.as_str())) {
+        Some((name, _)) => Err(Problem::unreadable(format!("the form has `{}` twice", kernel::finding::visible(name)))),
+        None => Ok(fields),
+    }
 }
 
 /// Carries it out.

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// Refused callers that are told of one by one; then only their number is kept.
 const TOLD_MAX: u64 = 100;
@@ -43,6 +43,9 @@ pub struct Site {
     pub ending: watch::Sender<bool>,
     /// Whether decisions were kept lately.
     pub readiness: Readiness,
+    /// One look at the store for a probe at a time: anybody may ask, and a store that stands still would hold a thread for
+    /// each of them.
+    pub probing: Arc<Semaphore>,
     strangers: AtomicU64,
     crowds: Mutex<BTreeSet<IpAddr>>,
     is_told: AtomicBool,
@@ -71,6 +74,7 @@ impl Site {
             verifier,
             ending: watch::Sender::new(false),
             readiness: Readiness::default(),
+            probing: Arc::new(Semaphore::new(1)),
             strangers: AtomicU64::new(0),
             crowds: Mutex::default(),
             is_told: AtomicBool::new(false),

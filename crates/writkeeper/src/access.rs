@@ -127,14 +127,15 @@ impl Keeper {
     /// Makes the first key of an admin where there is none that counts.
     pub fn first_admin(&self) -> Result<Option<MadeKey>, Error> {
         let now = self.now();
+        // Several services may start at the same time: whoever writes this first makes the key. It is read before the keys
+        // are, so a key that is made in between counts.
+        let seen = self.state(FIRST_ADMIN)?.map_or(0, |(_, version)| version);
         if self.keys()?.iter().any(|(_, key)| key.role == KeyRole::Admin && key.counts_at(now)) {
             return Ok(None);
         }
         let name = KeyRole::Admin.word().to_owned();
         let wanted = NewKey { role: KeyRole::Admin, name, groups: None, expires: None, provenance: false };
         let (made, mut writes) = self.prepared_key(&Actor::Kernel, &wanted)?;
-        // Several services may start at the same time: whoever writes this first makes the key.
-        let seen = self.state(FIRST_ADMIN)?.map_or(0, |(_, version)| version);
         writes.push(Write { key: FIRST_ADMIN.to_owned(), value: Json::text(&*made.id), expect: Some(seen) });
         match self.merge(&Actor::Kernel, writes) {
             Ok(_) => Ok(Some(made)),

@@ -40,8 +40,6 @@ pub struct MonitorSummary {
 
 impl MonitorSummary {
     fn of((agent, name): (&str, &str), row: &MonitorRow, whose: Option<&AgentRow>) -> MonitorSummary {
-        let has = |bound: &str| row.watch.settings.contains_key(bound);
-        let reading = row.reading();
         MonitorSummary {
             agent: agent.to_owned(),
             name: name.to_owned(),
@@ -52,8 +50,8 @@ impl MonitorSummary {
             is_in_contract: whose.is_some_and(|agent| agent.watches(name, row.wording())),
             seen: row.seen,
             missing: row.missing,
-            part: reading.as_ref().and_then(|reading| reading.hundredths(has("min") && !has("max"))),
-            reading,
+            part: row.hundredths(),
+            reading: row.reading(),
             guarantee: row.guarantee(),
             trips: row.trips.clone(),
         }

@@ -484,11 +484,22 @@ fn whoever_goes_through_the_inbox_sees_each_question_once() {
         keeper.set_groups(&operator(), "bob", &["desk"]).unwrap();
         keeper.respond(&question, "bob", HumanDecision::Abort, "no").unwrap();
     }
-    ask("critical", "later", 1);
-    let (rest, _) = page(next, 1_000);
+    let later = ["later-low", "later-high", "later-critical", "later-medium"];
+    for (id, seconds) in later.iter().zip([1, 1, 0, 1]) {
+        ask(id.trim_start_matches("later-"), id, seconds);
+    }
     let mut expected: Vec<String> = all.iter().filter(|id| **id != all[15]).cloned().collect();
-    expected.push("later".to_owned());
-    assert_eq!([first, rest].concat(), expected);
+    // Of two that were asked at the same instant the graver comes first.
+    expected.extend(["later-low", "later-critical", "later-high", "later-medium"].map(str::to_owned));
+    for limit in [1, 2, 5, 1_000] {
+        let (mut seen, mut after) = (first.clone(), next.clone());
+        while let Some(behind) = after {
+            let (more, next) = page(Some(behind), limit);
+            seen.extend(more);
+            after = next;
+        }
+        assert_eq!(seen, expected, "pages of {limit}");
+    }
 }
 
 /// Time brings back what was put off, and people are told of no more than before.

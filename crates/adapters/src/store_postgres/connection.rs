@@ -95,10 +95,15 @@ impl Connection {
             is_examined: false,
         };
         connection.start(address, server)?;
-        connection.patience = patience;
-        let set = connection.stream.get_ref().wait_for(patience);
-        set.map_err(|error| connection.away(&error))?;
+        connection.wait_for(patience)?;
         Ok(connection)
+    }
+
+    /// Whatever is asked from now on must be answered within `patience`; what counted before.
+    pub(super) fn wait_for(&mut self, patience: Duration) -> Result<Duration, Problem> {
+        let set = self.stream.get_ref().wait_for(patience);
+        set.map_err(|error| self.away(&error))?;
+        Ok(std::mem::replace(&mut self.patience, patience))
     }
 
     /// Whether the server follows another one, as far as it says so.

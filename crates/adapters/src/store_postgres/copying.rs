@@ -6,7 +6,7 @@ use super::fault::{commit_fault, fault};
 use super::read::PostgresReader;
 use super::save::{Piece, integer};
 use super::value::Value;
-use super::{RETURN_WAIT, TABLE_PATIENCE};
+use super::{RETURN_WAIT, TABLE_PATIENCE, schema};
 use crate::row_key;
 use crate::store_copy::{Contents, Filling, KeptAnswer};
 use kernel::stored::Kind;
@@ -16,6 +16,9 @@ use runtime::ports::store::{Reader, StoreFault, StoredRecord};
 use std::sync::Arc;
 use values::ids::Digest;
 use values::time::Instant;
+
+const KEEP_TABLES: &str = "LOCK TABLE writkeeper.meta, writkeeper.head, writkeeper.ledger, writkeeper.entity, \
+                           writkeeper.idempotency IN ACCESS SHARE MODE";
 
 const HEAD: &str = "SELECT number, size, last_instant FROM writkeeper.head WHERE tenant = $1::text";
 
@@ -37,8 +40,15 @@ impl PostgresContents {
     pub(crate) fn of(address: &Address, tenant: &str) -> Result<PostgresContents, StoreFault> {
         let tenant: Arc<str> = Arc::from(tenant);
         let mut connection = Connection::open(address, TABLE_PATIENCE, RETURN_WAIT).map_err(fault)?;
-        // Everything is seen as of the first look.
+        // Everything is seen as of the first look. Who makes the tables anew meanwhile would leave nothing in them that can
+        // be seen from before, so nobody does until this ends.
         connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").map_err(fault)?;
+        connection.run(KEEP_TABLES).map_err(fault)?;
+        if !schema::is_current(&mut connection)? {
+            return Err(StoreFault::Refused(format!(
+                "the tables of `{address}` are of an older version; run `writkeeper store migrate` first"
+            )));
+        }
         Ok(PostgresContents { reader: PostgresReader::over(connection, address, &tenant), tenant })
     }
 }

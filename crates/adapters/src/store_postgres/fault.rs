@@ -36,6 +36,11 @@ impl Said {
         self.severity == "WARNING"
     }
 
+    /// Whether somebody else held a lock for too long.
+    pub(crate) fn is_lock_wait(&self) -> bool {
+        self.code == "55P03"
+    }
+
     /// Whether the server will take connections again in a moment.
     pub(crate) fn is_starting(&self) -> bool {
         matches!(self.code.as_str(), "57P01" | "57P02" | "57P03" | "53300")

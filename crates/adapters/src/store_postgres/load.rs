@@ -90,7 +90,7 @@ impl Asked {
         let of_rows = if self.kinds.is_empty() { Vec::new() } else { found.next().unwrap_or_default() };
         let of_answers = if self.answer_names.is_empty() { Vec::new() } else { found.next().unwrap_or_default() };
         place_all(self.rows, &of_rows, rows, |key, found| body(key.entity.kind(), found, 1).map(Some))?;
-        place_all(self.answers, &of_answers, rows, |_, found| stored_answer(found))
+        place_all(self.answers, &of_answers, rows, |key, found| stored_answer(&key.entity, found))
     }
 
     /// Asks, and waits for the answer.
@@ -191,7 +191,7 @@ fn body(kind: Kind, found: &Found, column: usize) -> Result<Row, StoreFault> {
     row.ok_or_else(|| StoreFault::Corrupt(format!("a row of kind {} cannot be read", kind.word())))
 }
 
-fn stored_answer(found: &Found) -> Result<Option<Row>, StoreFault> {
+fn stored_answer(entity: &Entity, found: &Found) -> Result<Option<Row>, StoreFault> {
     let damaged = || StoreFault::Corrupt("a stored answer cannot be read".to_owned());
     let fingerprint: [u8; 32] = found.bytes(1).and_then(|bytes| bytes.try_into().ok()).ok_or_else(damaged)?;
     if found.bytes(2).is_none() {
@@ -199,7 +199,7 @@ fn stored_answer(found: &Found) -> Result<Option<Row>, StoreFault> {
     }
     let Some(text) = found.bytes(3) else {
         let tenant = found.bytes(5).map(|_| body(Kind::Tenant, found, 5)).transpose()?;
-        return erased_answer(found.text(4).map_err(fault)?, tenant.as_ref().and_then(Row::as_tenant));
+        return erased_answer(entity, found.text(4).map_err(fault)?, tenant.as_ref().and_then(Row::as_tenant));
     };
     let json = Json::parse_within(text, &Bounds::OWN).ok();
     let stored = json.as_ref().and_then(|body| StoredAnswer::from_record(Digest::from_bytes(fingerprint), body));

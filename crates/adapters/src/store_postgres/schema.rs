@@ -5,6 +5,7 @@ use super::fault::{Problem, fault};
 use crate::store_copy::unfinished;
 use runtime::crash::{around, versions_known};
 use runtime::ports::store::StoreFault;
+use std::time::{Duration, Instant};
 
 /// Version n of the schema is reached from n - 1 by the step at n - 1. A released step never changes.
 const STEPS: &[&str] = &[FIRST, MACHINES, QUESTIONS];
@@ -94,16 +95,36 @@ CREATE INDEX entity_asker ON writkeeper.entity(number, asker, name) WHERE asker 
 CREATE INDEX entity_asker_due ON writkeeper.entity(number, asker, due, name) WHERE asker IS NOT NULL AND due IS NOT NULL;
 "#;
 
+/// How long making the tables anew may take, or waiting until another process has made them: a table of many millions of
+/// rows takes its time, and whoever gave up would begin from nothing the next time. That the server's machine is gone is
+/// noticed all the same.
+const MIGRATION_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long the tables are asked for at a time. Whoever stands in line for a whole table holds up everybody behind: other
+/// processes would decide nothing for as long as somebody else reads it, a backup for example.
+const TABLES_LINE: &str = "SET LOCAL lock_timeout = '2s'";
+
+/// So long decisions of other processes go before the next attempt.
+const TABLES_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long the tables are tried to get.
+const TABLES_WAIT: Duration = Duration::from_secs(15 * 60);
+
+const LOCK_TABLES: &str = "LOCK TABLE writkeeper.entity IN ACCESS EXCLUSIVE MODE";
+
 /// Brings the database to this version in one transaction.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
     if known_version(connection)? == steps().len() {
         return Ok(());
     }
+    let patience = connection.wait_for(MIGRATION_PATIENCE).map_err(fault)?;
     let migrated = migrate_alone(connection);
     if migrated.is_err() {
         connection.roll_back();
     }
-    migrated
+    migrated?;
+    connection.wait_for(patience).map_err(fault)?;
+    Ok(())
 }
 
 fn migrate_alone(connection: &mut Connection) -> Result<(), StoreFault> {
@@ -111,6 +132,9 @@ fn migrate_alone(connection: &mut Connection) -> Result<(), StoreFault> {
     connection.run(UNBOUND).map_err(fault)?;
     connection.query(ONE_AT_A_TIME, &[]).map_err(fault)?;
     let found = known_version(connection)?;
+    if (1..steps().len()).contains(&found) {
+        lock_tables(connection)?;
+    }
     for step in steps().get(found..).unwrap_or_default() {
         connection.run(step).map_err(fault)?;
     }
@@ -118,6 +142,30 @@ fn migrate_alone(connection: &mut Connection) -> Result<(), StoreFault> {
     let put = format!("UPDATE writkeeper.meta SET value = '{version}' WHERE name = 'schema'");
     connection.run(&put).map_err(fault)?;
     around("store.migrate", || connection.run("COMMIT")).map_err(fault)
+}
+
+/// Takes the tables for itself as soon as nobody reads them.
+fn lock_tables(connection: &mut Connection) -> Result<(), StoreFault> {
+    let end = Instant::now() + TABLES_WAIT;
+    connection.run(TABLES_LINE).map_err(fault)?;
+    connection.run("SAVEPOINT untaken").map_err(fault)?;
+    loop {
+        match connection.run(LOCK_TABLES) {
+            Ok(()) => break,
+            Err(Problem::Said(said)) if said.is_lock_wait() && Instant::now() < end => {
+                connection.run("ROLLBACK TO SAVEPOINT untaken").map_err(fault)?;
+                std::thread::sleep(TABLES_PAUSE);
+            }
+            Err(Problem::Said(said)) if said.is_lock_wait() => {
+                return Err(StoreFault::Unavailable(format!(
+                    "the tables have to be made anew and somebody has read them for {} min; try again when that is over",
+                    TABLES_WAIT.as_secs() / 60
+                )));
+            }
+            Err(problem) => return Err(fault(problem)),
+        }
+    }
+    connection.run(UNBOUND).map_err(fault)
 }
 
 /// Whether there are tables of this version; one that this program cannot use is refused.

@@ -88,7 +88,8 @@ pub(super) fn open(address: &Address, server: &Server, patience: Duration) -> Re
             match address.tls() {
                 Tls::Disabled => Ok(Box::new(stream)),
                 Tls::Verified(authorities) => {
-                    encrypted(stream, host, authorities.as_deref()).map_err(|problem| lost(&problem))
+                    let config = trusting(authorities.as_deref()).map_err(|problem| lost(&problem))?;
+                    encrypted(stream, host, config).map_err(unreached)
                 }
             }
         }
@@ -123,13 +124,8 @@ fn tcp(host: &str, port: u16, wait: Duration) -> std::io::Result<TcpStream> {
     Err(last)
 }
 
-fn encrypted(mut stream: TcpStream, host: &str, authorities: Option<&Path>) -> Result<Box<dyn Stream>, String> {
-    stream.write_all(&ASK_FOR_TLS).map_err(|error| error.to_string())?;
-    let mut answer = [0];
-    stream.read_exact(&mut answer).map_err(|error| error.to_string())?;
-    if answer != *b"S" {
-        return Err("the server has no TLS; set `ssl = on` there, or `sslmode=disable` here".to_owned());
-    }
+/// Whose certificates are believed.
+fn trusting(authorities: Option<&Path>) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     match authorities {
         None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
@@ -143,13 +139,24 @@ fn encrypted(mut stream: TcpStream, host: &str, authorities: Option<&Path>) -> R
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| error.to_string())?.with_root_certificates(roots).with_no_client_auth();
-    let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
-    let client = ClientConnection::new(Arc::new(config), name).map_err(|error| error.to_string())?;
+    let config = config.map_err(|error| error.to_string())?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn encrypted(mut stream: TcpStream, host: &str, config: ClientConfig) -> std::io::Result<Box<dyn Stream>> {
+    stream.write_all(&ASK_FOR_TLS)?;
+    let mut answer = [0];
+    stream.read_exact(&mut answer)?;
+    if answer != *b"S" {
+        let problem = "the server has no TLS; set `ssl = on` there, or `sslmode=disable` here";
+        return Err(std::io::Error::other(problem));
+    }
+    let name = ServerName::try_from(host.to_owned()).map_err(std::io::Error::other)?;
+    let client = ClientConnection::new(Arc::new(config), name).map_err(std::io::Error::other)?;
     let mut stream = StreamOwned::new(client, stream);
     // Who answers is checked before a name or a password is sent.
     while stream.conn.is_handshaking() {
-        stream.conn.complete_io(&mut stream.sock).map_err(|error| error.to_string())?;
+        stream.conn.complete_io(&mut stream.sock)?;
     }
     Ok(Box::new(stream))
 }

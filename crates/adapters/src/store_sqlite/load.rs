@@ -113,7 +113,7 @@ fn remembered(
             Some(row) => row.clone(),
             None => {
                 let mut statement = connection.prepare_cached(get(kind)).map_err(fault)?;
-                let row = found(&mut statement, &key::encode(&key)?, kind)?;
+                let row = found(&mut statement, &key::encode(&key)?, &key.entity)?;
                 cache.remember(&key, &row);
                 row
             }
@@ -146,7 +146,7 @@ fn searched(connection: &Connection, kind: Kind, keys: Vec<Key>, rows: &mut Foun
     places.sort_by(|(one, _), (other, _)| at(one).cmp(at(other)));
     places.dedup_by(|(one, _), (other, _)| at(one) == at(other));
     for (range, key) in places {
-        let row = found(&mut statement, at(&range), kind)?;
+        let row = found(&mut statement, at(&range), &key.entity)?;
         rows.push((key, row));
     }
     Ok(())
@@ -157,8 +157,8 @@ pub(super) fn one(connection: &Connection, key: &Key) -> Result<Option<Row>, Sto
     if key.entity == Entity::DueIntents {
         return Ok(None);
     }
-    let kind = key.entity.kind();
-    found(&mut connection.prepare_cached(get(kind)).map_err(fault)?, &key::encode(key)?, kind)
+    let mut statement = connection.prepare_cached(get(key.entity.kind())).map_err(fault)?;
+    found(&mut statement, &key::encode(key)?, &key.entity)
 }
 
 /// The statement that finds an entity of a kind; a range has no row of its own.
@@ -172,11 +172,12 @@ fn any(kind: Kind) -> &'static str {
 }
 
 /// What the statement of its kind finds of an entity.
-fn found(statement: &mut CachedStatement<'_>, key: &[u8], kind: Kind) -> Result<Option<Row>, StoreFault> {
+fn found(statement: &mut CachedStatement<'_>, key: &[u8], entity: &Entity) -> Result<Option<Row>, StoreFault> {
     let mut rows = statement.query([key]).map_err(fault)?;
     let Some(row) = rows.next().map_err(fault)? else { return Ok(None) };
+    let kind = entity.kind();
     if kind == Kind::Idempotency {
-        return stored_answer(row);
+        return stored_answer(entity, row);
     }
     body(kind, row.get_ref(0).map_err(fault)?).map(Some)
 }
@@ -244,7 +245,7 @@ const STORED_ANSWER: &str = "SELECT i.fingerprint, l.idx, l.body, CASE WHEN l.bo
                              t.key = substr(i.key, 1, instr(i.key, x'00'))) END \
                              FROM idempotency i LEFT JOIN ledger l ON l.idx = i.idx WHERE i.key = ?1";
 
-fn stored_answer(row: &rusqlite::Row<'_>) -> Result<Option<Row>, StoreFault> {
+fn stored_answer(entity: &Entity, row: &rusqlite::Row<'_>) -> Result<Option<Row>, StoreFault> {
     let damaged = || StoreFault::Corrupt("a stored answer cannot be read".to_owned());
     let fingerprint: [u8; 32] = row.get(0).map_err(fault)?;
     let text = match (row.get_ref(1).map_err(fault)?, row.get_ref(2).map_err(fault)?) {
@@ -255,7 +256,7 @@ fn stored_answer(row: &rusqlite::Row<'_>) -> Result<Option<Row>, StoreFault> {
             let leaf = packed_leaf::unpack(row.get_ref(3).map_err(fault)?).ok_or_else(damaged)?;
             let found = row.get_ref(4).map_err(fault)?;
             let tenant = (found != ValueRef::Null).then(|| body(Kind::Tenant, found)).transpose()?;
-            return erased_answer(&leaf, tenant.as_ref().and_then(Row::as_tenant));
+            return erased_answer(entity, &leaf, tenant.as_ref().and_then(Row::as_tenant));
         }
         _ => return Err(damaged()),
     };

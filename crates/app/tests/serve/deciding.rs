@@ -107,7 +107,7 @@ fn the_same_key_brings_the_same_answer_and_no_other_proposal() {
     assert_eq!((other.status, other.member("code")), (422, "IDEMPOTENCY_KEY_REUSED".to_owned()), "{}", other.text());
     let mut own = proposal("A-3", 1);
     own["idempotency_key"] = json!("k-2");
-    assert_eq!(send_keyed("k-1", &own).status, 400);
+    assert_eq!(send_keyed("k-1", &own).status, 422);
 }
 
 #[test]

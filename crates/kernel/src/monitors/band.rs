@@ -47,27 +47,37 @@ impl RollingWindow {
         Ok(RollingWindow { over, entries: VecDeque::new(), count: 0, sum: Decimal::ZERO })
     }
 
-    /// Takes a value; whether it could. One that cannot be summed exactly is left out.
+    /// Takes a value; whether it could. What is over is forgotten first. Where the rest and the value cannot be summed
+    /// exactly, the window begins anew with the value: the sum is always that of the entries.
     pub(super) fn push(&mut self, value: Decimal, at: Instant) -> bool {
-        let Some(sum) = self.sum.checked_add(value) else { return false };
         // By count no instant matters, and none is kept.
         let kept = if let Over::Time(_) = self.over { at } else { Instant::PURE_DEFAULT };
-        self.entries.push_back((kept, 1, value));
-        (self.sum, self.count) = (sum, self.count.saturating_add(1));
+        let fits = self.take(value, kept).is_some();
+        if !fits {
+            self.entries = VecDeque::from([(kept, 1, value)]);
+            (self.sum, self.count) = (value, 1);
+        }
+        fits
+    }
+
+    /// Nothing where a sum cannot be held; the window is no longer whole then.
+    fn take(&mut self, value: Decimal, at: Instant) -> Option<()> {
         match self.over {
             Over::Count(max) => {
-                while self.count > max {
-                    self.drop_oldest();
+                while self.count >= max {
+                    self.drop_oldest()?;
                 }
             }
             Over::Time(time) => {
                 while self.entries.front().is_some_and(|(then, _, _)| then.plus(time) <= at) {
-                    self.drop_oldest();
+                    self.drop_oldest()?;
                 }
-                self.merge();
             }
         }
-        true
+        self.sum = self.sum.checked_add(value)?;
+        self.entries.push_back((at, 1, value));
+        self.count = self.count.saturating_add(1);
+        if let Over::Time(_) = self.over { self.merge() } else { Some(()) }
     }
 
     /// How exact a monitor over it is, before what it does.
@@ -81,24 +91,24 @@ impl RollingWindow {
         }
     }
 
-    fn drop_oldest(&mut self) {
-        let Some((_, count, sum)) = self.entries.pop_front() else { return };
+    fn drop_oldest(&mut self) -> Option<()> {
+        let (_, count, sum) = self.entries.pop_front()?;
         self.count = self.count.saturating_sub(count);
-        self.sum = if self.entries.is_empty() { Decimal::ZERO } else { self.sum.checked_sub(sum).unwrap_or(self.sum) };
+        self.sum = if self.entries.is_empty() { Decimal::ZERO } else { self.sum.checked_sub(sum)? };
+        Some(())
     }
 
-    fn merge(&mut self) {
+    fn merge(&mut self) -> Option<()> {
         if self.entries.len() <= ENTRIES_MAX {
-            return;
+            return Some(());
         }
-        let instants: Vec<Instant> = self.entries.iter().map(|(at, _, _)| *at).collect();
-        let gaps = instants.iter().zip(instants.iter().skip(1)).map(|(one, two)| two.since(*one));
+        let gaps = self.entries.iter().zip(self.entries.iter().skip(1)).map(|(one, two)| two.0.since(one.0));
         let closest = gaps.enumerate().min_by_key(|(_, gap)| *gap).map_or(0, |(place, _)| place);
-        let Some((_, count, sum)) = self.entries.remove(closest) else { return };
-        if let Some((_, into, total)) = self.entries.get_mut(closest) {
-            *into = into.saturating_add(count);
-            *total = total.checked_add(sum).unwrap_or(*total);
-        }
+        let (_, count, sum) = self.entries.remove(closest)?;
+        let (_, into, total) = self.entries.get_mut(closest)?;
+        *into = into.saturating_add(count);
+        *total = total.checked_add(sum)?;
+        Some(())
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -123,6 +133,8 @@ impl RollingWindow {
     }
 
     pub(super) fn save(&self, slots: &mut Slots) {
+        // In another order the same values may not add up exactly, so the sum is kept and not made again.
+        slots.decimal(self.sum);
         slots.count(self.entries.len() as u64);
         for (at, count, sum) in &self.entries {
             if let Over::Time(_) = self.over {
@@ -134,13 +146,13 @@ impl RollingWindow {
     }
 
     pub(super) fn load(&mut self, slots: &mut Slots) -> Option<()> {
+        self.sum = slots.next_decimal()?;
         for _ in 0..slots.next_length(COUNT_MAX)? {
             let (at, count) = match self.over {
                 Over::Time(_) => (Instant::from_micros(slots.next_integer()?), slots.next_count()?),
                 Over::Count(_) => (Instant::PURE_DEFAULT, 1),
             };
             let sum = slots.next_decimal()?;
-            self.sum = self.sum.checked_add(sum)?;
             self.count = self.count.checked_add(count)?;
             self.entries.push_back((at, count, sum));
         }
@@ -214,8 +226,13 @@ impl Detect for Band {
             Measure::Sum => self.window.sum(),
             Measure::Mean | Measure::Share => self.window.mean()?,
         };
-        let below = self.min.filter(|min| self.max.is_none() || self.is_below(*min));
-        Some(Reading::exact(statistic, below.or(self.max)?, self.window.count()))
+        let threshold = if self.falls() { self.min } else { self.max };
+        Some(Reading::exact(statistic, threshold?, self.window.count()))
+    }
+
+    /// The upper bound is told unless there is none, or the lower one is passed.
+    fn falls(&self) -> bool {
+        self.min.is_some_and(|min| self.max.is_none() || self.is_below(min))
     }
 
     fn guarantee(&self) -> String {

@@ -81,6 +81,11 @@ impl Detect for Eddm {
         (self.distances.count > self.warm_start).then(|| Reading::of(self.level, self.beta, self.seen))
     }
 
+    /// It alarms when the distances shrink.
+    fn falls(&self) -> bool {
+        true
+    }
+
     fn guarantee(&self) -> String {
         "none: it warns often where errors come at random, so it only warns".to_owned()
     }

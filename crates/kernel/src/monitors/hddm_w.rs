@@ -108,9 +108,14 @@ impl Detect for HddmW {
     }
 
     fn reading(&self) -> Option<Reading> {
-        let rise = self.rise.moved(1.0, self.drift_confidence)?;
-        let fall = self.fall.moved(-1.0, self.drift_confidence).filter(|fall| self.two_sided && fall.0 > rise.0);
-        let (statistic, threshold) = fall.unwrap_or(rise);
+        let rise = self.rise.moved(1.0, self.drift_confidence);
+        let fall = if self.two_sided { self.fall.moved(-1.0, self.drift_confidence) } else { None };
+        // What is farther beyond its bound, or nearer to it, is told. Each begins anew at its own extreme, so one may be missing.
+        let (statistic, threshold) = match (rise, fall) {
+            (Some(rise), Some(fall)) if fall.0 - fall.1 > rise.0 - rise.1 => fall,
+            (Some(rise), _) => rise,
+            (None, fall) => fall?,
+        };
         // Older values weigh next to nothing.
         Some(Reading::of(statistic, threshold, (2.0 / self.lambda.max(f64::EPSILON)).min(1e6)))
     }

@@ -99,6 +99,11 @@ impl Detect for Kswin {
         self.probability.map(|likely| Reading::of(likely, self.alpha, super::float(self.window_size as u64)))
     }
 
+    /// It alarms when the probability is small.
+    fn falls(&self) -> bool {
+        true
+    }
+
     fn guarantee(&self) -> String {
         format!(
             "each test is wrong with probability at most {}; it tests at every value, so it is wrong far more often \

@@ -1,15 +1,30 @@
 //! The state of a monitor as a row of numbers.
 
-use std::collections::VecDeque;
+use std::fmt::Write;
 use values::decimal::Decimal;
 
-/// Numbers in the order they are written and read. Text gives every float back exactly.
+/// Numbers in the order they are written and read, as one line of text. Text gives every float back exactly.
+///
+/// A row of a monitor is written with every batch that moves it, so numbers go straight into the line.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Slots(VecDeque<String>);
+pub struct Slots {
+    line: String,
+    /// Where the next number to read begins; beyond the line there is none.
+    next: usize,
+}
 
 impl Slots {
+    /// Begins a number: a blank stands before each but the first.
+    fn begin(&mut self) -> &mut String {
+        if !self.line.is_empty() {
+            self.line.push(' ');
+        }
+        &mut self.line
+    }
+
     pub(super) fn number(&mut self, number: f64) {
-        self.0.push_back(format!("{number:?}"));
+        // Writing into a text cannot fail.
+        write!(self.begin(), "{number:?}").ok();
     }
 
     pub(super) fn numbers<const N: usize>(&mut self, numbers: [f64; N]) {
@@ -17,7 +32,7 @@ impl Slots {
     }
 
     pub(super) fn count(&mut self, count: u64) {
-        self.0.push_back(count.to_string());
+        write!(self.begin(), "{count}").ok();
     }
 
     pub(super) fn flag(&mut self, flag: bool) {
@@ -25,15 +40,22 @@ impl Slots {
     }
 
     pub(super) fn decimal(&mut self, number: Decimal) {
-        self.0.push_back(number.to_string());
+        number.write(self.begin());
     }
 
     pub(super) fn integer(&mut self, number: i64) {
-        self.0.push_back(number.to_string());
+        write!(self.begin(), "{number}").ok();
+    }
+
+    fn next(&mut self) -> Option<&str> {
+        let rest = self.line.get(self.next..)?;
+        let number = rest.split(' ').next()?;
+        self.next = self.next.saturating_add(number.len()).saturating_add(1);
+        Some(number)
     }
 
     pub(super) fn next_number(&mut self) -> Option<f64> {
-        let number: f64 = self.0.pop_front()?.parse().ok()?;
+        let number: f64 = self.next()?.parse().ok()?;
         (!number.is_nan()).then_some(number)
     }
 
@@ -46,7 +68,7 @@ impl Slots {
     }
 
     pub(super) fn next_count(&mut self) -> Option<u64> {
-        self.0.pop_front()?.parse().ok()
+        self.next()?.parse().ok()
     }
 
     /// How many items follow; nobody keeps more than these.
@@ -63,22 +85,23 @@ impl Slots {
     }
 
     pub(super) fn next_decimal(&mut self) -> Option<Decimal> {
-        Decimal::parse(&self.0.pop_front()?)
+        Decimal::parse(self.next()?)
     }
 
     pub(super) fn next_integer(&mut self) -> Option<i64> {
-        self.0.pop_front()?.parse().ok()
+        self.next()?.parse().ok()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Whether every number was read.
+    pub(super) fn is_read(&self) -> bool {
+        self.next > self.line.len()
     }
 
-    pub(super) fn to_text(&self) -> String {
-        self.0.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
+    pub(super) fn into_text(self) -> String {
+        self.line
     }
 
-    pub(super) fn parse(text: &str) -> Option<Slots> {
-        Some(Slots(text.split(' ').map(str::to_owned).collect()))
+    pub(super) fn parse(line: &str) -> Slots {
+        Slots { line: line.to_owned(), next: 0 }
     }
 }

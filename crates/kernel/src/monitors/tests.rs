@@ -2,6 +2,8 @@
 //!
 //! The expected alarms of the published detectors were computed once with river 0.26.1 over the same series.
 
+mod kept;
+
 use super::{Input, Monitor, MonitorKind, Settings};
 use values::decimal::Decimal;
 use values::time::{Duration, Instant};
@@ -58,7 +60,7 @@ fn monitor(kind: &str, set: &str) -> Monitor {
     Monitor::new(MonitorKind::from_word(kind).unwrap(), settings(set)).unwrap()
 }
 
-/// Drifts and warnings by index. After every value the monitor is written out and read back.
+/// Drifts and warnings by index. Now and then the monitor is written out and read back.
 fn alarms(kind: &str, set: &str, values: &[f64]) -> (Vec<usize>, Vec<usize>) {
     let mut monitor = monitor(kind, set);
     let (mut drifts, mut warnings) = (Vec::new(), Vec::new());

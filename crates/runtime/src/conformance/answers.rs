@@ -10,7 +10,7 @@ use kernel::evaluator::Compiled;
 use kernel::outcome::{Answer, Outcome};
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
-use kernel::world::{Entity, KEYS_KEPT_MIN, KeySet, Row, TenantRow, World};
+use kernel::world::{Entity, KEYS_KEPT_MIN, Key, KeySet, Row, TenantRow, World};
 use std::sync::Arc;
 use values::time::Instant;
 
@@ -158,6 +158,7 @@ pub(super) fn forgotten(room: &Room) -> Result<(), String> {
     must(is_fresh, || format!("a forgotten key is answered {verdicts:?}"))?;
     let name = |name: &str| key(Entity::Idempotency("bot".to_owned(), name.to_owned()));
     must(look(store.as_mut(), &name("erased"))?.is_none(), || "what was erased and forgotten is there".to_owned())?;
+    demand_used(store.as_mut(), &name(" id:erased"))?;
     let (mut removed, mut after) = (0, None);
     loop {
         let piece = store.forget(before, after.as_deref()).map_err(|fault| fault.to_string())?;
@@ -173,8 +174,15 @@ pub(super) fn forgotten(room: &Room) -> Result<(), String> {
         let found = look(other.as_mut(), &key(Entity::Idempotency("bot".to_owned(), name.to_owned())))?;
         must(found.is_some() == is_there, || format!("`{name}` reads as {found:?}"))?;
     }
+    demand_used(other.as_mut(), &name(" id:erased"))?;
     let theirs = key_of("other", Entity::Idempotency("bot".to_owned(), "left".to_owned()));
     must(look(foreign.as_mut(), &theirs)?.is_some(), || "a key of another tenant is gone".to_owned())
+}
+
+/// An id or a proof whose answer was erased must not read as if nobody had used it.
+fn demand_used(store: &mut dyn Store, used: &Key) -> Result<(), String> {
+    let said = store.transact(batch_id(), vec![used.clone()], &mut |_, _| None);
+    must(matches!(said, Err(StoreFault::Refused(_))), || format!("what was used and erased reads as {said:?}"))
 }
 
 /// A proposal with an id, a key and an order of its own.

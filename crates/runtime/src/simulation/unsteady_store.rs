@@ -1,7 +1,7 @@
 //! A store whose answers get lost: the in-memory store behind the port, with one mishap at a time.
 
 use crate::memory::MemoryStore;
-use crate::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
+use crate::ports::store::{BatchId, Committed, Fold, Forgotten, Reader, Store, StoreFault};
 use kernel::world::Key;
 use std::sync::Arc;
 
@@ -68,6 +68,10 @@ impl Store for UnsteadyStore {
 
     fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
         self.inner.erase(from, to)
+    }
+
+    fn forget(&mut self, before: u64, after: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
+        self.inner.forget(before, after)
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {

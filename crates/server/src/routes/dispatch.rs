@@ -113,9 +113,17 @@ async fn answer(
     }
     if let Run::Probe(run) = route.run {
         let site = site.clone();
-        let looked = tokio::time::timeout(PROBE_WAIT, tokio::task::spawn_blocking(move || run(&site))).await;
+        let look = async move {
+            let turn = site.probing.clone().acquire_owned().await.map_err(|_| fault())?;
+            let looked = tokio::task::spawn_blocking(move || {
+                let looked = run(&site);
+                drop(turn);
+                looked
+            });
+            looked.await.unwrap_or_else(|_| Err(fault()))
+        };
         let late = |_| Problem::unavailable(&format!("the store did not answer within {} s", PROBE_WAIT.as_secs()));
-        return looked.map_err(late)?.unwrap_or_else(|_| Err(fault()));
+        return tokio::time::timeout(PROBE_WAIT, look).await.map_err(late)?;
     }
     let (head, body) = request.into_parts();
     let caller = admitted(site, route, &head.headers, head.uri.path()).await?;

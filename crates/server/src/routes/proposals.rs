@@ -208,11 +208,15 @@ fn decided(call: &Call, answered: Answered) -> Result<Answered, Problem> {
     if answered.at.is_some() { Ok(answered) } else { Err(Problem::from(Error::of_answer(&answered))) }
 }
 
-/// Notes whether the store takes decisions; the first that it does not take is told.
+/// Notes whether the store takes decisions; the first that it does not take is told. An earlier answer that is given again
+/// says nothing of that: it was only read.
 fn noted(call: &Call, answered: &Answered) {
     let (site, now) = (&call.site, std::time::Instant::now());
     if answered.at.is_some() {
-        return site.readiness.kept(now);
+        if !answered.records.is_empty() {
+            site.readiness.kept(now);
+        }
+        return;
     }
     let Error::Unavailable(problem) = Error::of_answer(answered) else { return };
     if site.readiness.refused(&problem, now) {

@@ -42,17 +42,22 @@ impl Cursor {
         if impact == self.impact {
             return (self.asked_at, &self.id);
         }
+        if self.asked_at > self.now {
+            let is_behind = impact > self.impact;
+            return (if is_behind { after(self.asked_at) } else { self.asked_at }, "");
+        }
         let (urgency, weight) = (urgency(self.impact, self.asked_at, self.now), weight(impact));
         let age = urgency / weight;
         // Of two that are as urgent the graver comes first, so this one was there already.
         let is_behind = impact > self.impact && age * weight == urgency;
-        let micros = self.now.micros().saturating_sub(age);
-        match (is_behind, age) {
-            (true, 0) => (Instant::from_micros(i64::MAX), ""),
-            (true, _) => (Instant::from_micros(micros.saturating_add(1)), ""),
-            (false, _) => (Instant::from_micros(micros), ""),
-        }
+        let asked_at = Instant::from_micros(self.now.micros().saturating_sub(age));
+        (if is_behind { after(asked_at) } else { asked_at }, "")
     }
+}
+
+/// The next instant.
+fn after(at: Instant) -> Instant {
+    Instant::from_micros(at.micros().saturating_add(1))
 }
 
 impl fmt::Display for Cursor {
@@ -86,7 +91,9 @@ impl RowPage {
             }));
         }
         rows.sort_by_cached_key(|(id, row)| {
-            (Reverse(urgency(row.impact, row.asked_at, now)), Reverse(row.impact), row.asked_at, id.clone())
+            // What was asked after the first page comes last, in the order in which it was asked.
+            let later = (row.asked_at > now).then_some(row.asked_at);
+            (later, Reverse(urgency(row.impact, row.asked_at, now)), Reverse(row.impact), row.asked_at, id.clone())
         });
         let is_more = rows.len() > limit;
         rows.truncate(limit);
@@ -151,7 +158,10 @@ mod tests {
         // 3 * 50 = 150, of which 10 * 15 is the same and 30 * 5 too.
         check(Impact::Medium, 950, Impact::High, 986);
         check(Impact::Medium, 949, Impact::High, 985);
-        check(Impact::High, 2_000, Impact::Critical, i64::MAX);
-        check(Impact::High, 2_000, Impact::Low, 1_000);
+        check(Impact::High, 1_000, Impact::Critical, 1_001);
+        check(Impact::High, 1_000, Impact::Low, 1_000);
+        // What was asked after the first page stands in the order in which it was asked.
+        check(Impact::High, 2_000, Impact::Critical, 2_001);
+        check(Impact::High, 2_000, Impact::Low, 2_000);
     }
 }
