@@ -145,12 +145,21 @@ impl PostgresServer {
 
     /// Runs a statement.
     pub fn sql(&self, database: &str, sql: &str) -> Output {
+        self.psql(database).args(["-c", sql]).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// A client that runs what it reads, statement by statement in one session.
+    pub fn client(&self, database: &str) -> Child {
+        self.psql(database).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    fn psql(&self, database: &str) -> Command {
         // The newest version comes without it; an older one speaks with every server.
         let own = self.binaries.join("psql");
         let mut psql = Command::new(if own.is_file() { own } else { PathBuf::from("psql") });
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1"]);
-        psql.args(["-p", &self.port.to_string(), "-U", USER, "-d", database, "-c", sql]);
-        psql.stdin(Stdio::null()).output().unwrap()
+        psql.args(["-p", &self.port.to_string(), "-U", USER, "-d", database]);
+        psql
     }
 
     /// Makes a database, and gives back its location.

@@ -27,6 +27,21 @@ fn a_header_that_stands_there_twice_or_not_at_all_is_refused() {
     check(&format!("host: t\r\nauthorization: Bearer {admin}\r\nauthorization: Bearer {token}\r\n"), 400);
 }
 
+/// Who has no key may send a form, so what it costs must not grow with the square of its fields.
+#[test]
+fn a_form_has_each_field_once_and_not_too_many() {
+    let server = Server::start();
+    let check = |fields: &str, expected: &str| {
+        let head = "POST /login HTTP/1.1\r\nhost: t\r\ncontent-type: application/x-www-form-urlencoded\r\n";
+        let text = format!("{head}connection: close\r\ncontent-length: {}\r\n\r\n{fields}", fields.len());
+        let answer = send(&server.address, text.as_bytes());
+        assert!(answer.status == 400 && answer.text().contains(expected), "{} {}", answer.status, answer.text());
+    };
+    let names: Vec<String> = (0..12_000).map(|number| format!("{number:x}")).collect();
+    check(&names.join("&"), "more than 1024 fields");
+    check("key=a&next=/&key=b", "`key` twice");
+}
+
 #[test]
 fn a_path_that_is_no_text_names_nothing() {
     let server = Server::start();
