@@ -112,11 +112,13 @@ impl PostgresStore {
         line: Duration,
     ) -> Result<PostgresStore, StoreFault> {
         let process = uuid::Uuid::now_v7().into_bytes();
-        let mut connection = prepared(address, tenant, line)?;
-        schema::demand_whole(&mut connection, tenant)?;
-        if process.last().is_some_and(|byte| byte % FORGETTING_EVERY == 0) {
-            connection.query(FORGET, &[Value::Text(tenant), Value::Int8(WRITERS_MAX)]).map_err(fault)?;
-        }
+        let connection = prepared(address, tenant, line, |connection| {
+            schema::demand_whole(connection, tenant)?;
+            if process.last().is_some_and(|byte| byte % FORGETTING_EVERY == 0) {
+                connection.query(FORGET, &[Value::Text(tenant), Value::Int8(WRITERS_MAX)]).map_err(fault)?;
+            }
+            Ok(())
+        })?;
         Ok(PostgresStore {
             address: address.clone(),
             tenant: Arc::from(tenant),
@@ -133,19 +135,46 @@ impl PostgresStore {
     }
 }
 
-/// Connects to a database that is usable, with tables of this version and a head for a tenant.
-fn prepared(address: &Address, tenant: &str, line: Duration) -> Result<Connection, StoreFault> {
-    let patience = line.saturating_add(SLACK).saturating_add(Duration::from_secs(30));
-    let mut connection = connect(address, patience, line, false)?;
-    let settings = settings::Settings::read(&mut connection)?;
-    settings.demand_usable()?;
-    settings.demand_writable()?;
-    schema::migrate(&mut connection)?;
+/// Connects to a database that is usable, with tables of this version and a head for a tenant, and does something first. A
+/// server that goes away meanwhile is waited for like one that is away.
+fn prepared(
+    address: &Address,
+    tenant: &str,
+    line: Duration,
+    first: impl Fn(&mut Connection) -> Result<(), StoreFault>,
+) -> Result<Connection, StoreFault> {
     if tenant.contains('\0') {
         return Err(StoreFault::Refused("a name contains the character U+0000".to_owned()));
     }
-    connection.query(MAKE_HEAD, &[Value::Text(tenant)]).map_err(fault)?;
-    Ok(connection)
+    let patience = line.saturating_add(SLACK).saturating_add(Duration::from_secs(30));
+    let connected = || connect(address, patience, line, false);
+    waited_for(line, connected, |connection| {
+        let settings = settings::Settings::read(connection)?;
+        settings.demand_usable()?;
+        settings.demand_writable()?;
+        schema::migrate(connection)?;
+        connection.query(MAKE_HEAD, &[Value::Text(tenant)]).map_err(fault)?;
+        first(connection)
+    })
+}
+
+/// Asks the first questions over a connection, and again over another one where the server went away in between.
+fn waited_for(
+    line: Duration,
+    connected: impl Fn() -> Result<Connection, StoreFault>,
+    ask: impl Fn(&mut Connection) -> Result<(), StoreFault>,
+) -> Result<Connection, StoreFault> {
+    let end = Moment::now() + RETURN_WAIT.min(line);
+    loop {
+        let mut connection = connected()?;
+        match ask(&mut connection) {
+            Ok(()) => return Ok(connection),
+            Err(StoreFault::Unavailable(_)) if connection.is_broken() && Moment::now() < end => {
+                std::thread::sleep(RETURN_EVERY);
+            }
+            Err(fault) => return Err(fault),
+        }
+    }
 }
 
 /// Connects. A server that is away, is starting or has no free connection is waited for; one that was there before also until

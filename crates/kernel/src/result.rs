@@ -87,7 +87,8 @@ impl Secrets {
             Secrets::Known(known) => {
                 String::from_utf8_lossy(&redaction::redact(text.as_bytes(), known, true)).into_owned()
             }
-            Secrets::Forgotten => text.to_owned(),
+            Secrets::Forgotten if text.is_empty() => String::new(),
+            Secrets::Forgotten => "withheld: it came when the secrets of the intent were forgotten".to_owned(),
         }
     }
 }

@@ -14,7 +14,7 @@ pub const SNOOZED: &str = "snooze/";
 pub const SNOOZED_MAX: usize = 100;
 
 /// The shortest time: for less it is not worth a record.
-pub const SHORTEST: Duration = Duration::from_micros(15 * 60 * 1_000_000);
+pub const SHORTEST: Duration = Duration::from_micros(60 * 1_000_000);
 
 /// The longest time.
 pub const LONGEST: Duration = Duration::from_micros(7 * 86_400 * 1_000_000);

@@ -10,7 +10,8 @@ use crate::error::Error;
 use crate::keeper::{Keeper, carried_out};
 use crate::overlap;
 use kernel::agent::Actor;
-use kernel::api_key::{ApiKey, KEYS, KeyRole};
+use kernel::api_key::{ApiKey, KEYS, KeyRole, is_reserved};
+use kernel::attention::ATTENTION;
 use kernel::change::{Act, Write};
 use kernel::escalation::PEOPLE;
 use kernel::finding::{Finding, Gate};
@@ -18,7 +19,7 @@ use kernel::person::Person;
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use values::ids::{Digest, folded, identifier_problem};
 use values::json::Json;
 use values::time::Instant;
@@ -28,6 +29,15 @@ const PAGE: usize = 256;
 
 /// The state that names the key of the first admin.
 const FIRST_ADMIN: &str = "service/first-admin";
+
+/// Whether a name of state says who may come in, who someone is, or what people and the service are bound by: of those who
+/// write state only an admin writes there.
+pub fn is_for_admins(key: &str) -> bool {
+    is_reserved(key) || [ATTENTION, SERVICE].iter().any(|prefix| key.starts_with(prefix))
+}
+
+/// What a service keeps of itself.
+const SERVICE: &str = "service/";
 
 /// A key that somebody asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,9 +115,18 @@ impl Keeper {
 
     /// Every key, in the order of their ids; those that are revoked too. A server shows them to an admin only.
     pub fn keys(&self) -> Result<Vec<KnownKey>, Error> {
+        let people = self.states_under(PEOPLE)?.into_iter();
+        let people: BTreeMap<String, Person> =
+            people.filter_map(|(name, json)| Some((name, Person::from_json(&json)?))).collect();
         let rows = self.states_under(KEYS)?.into_iter();
         let key = |(id, json): (String, Json)| match ApiKey::from_json(&json) {
-            Some(key) => Ok((id, key)),
+            Some(mut key) => {
+                // Groups are the person's, whichever key or verb changed them last.
+                if let (KeyRole::Approver, Some(person)) = (key.role, people.get(&*folded(&key.name))) {
+                    key.groups.clone_from(&person.groups);
+                }
+                Ok((id, key))
+            }
             None => {
                 let hidden = Finding::reject(Gate::Authority, Reason::NotAuthorized).with("actor", "the caller");
                 Err(Error::Refused(vec![hidden.with("what", "see keys; an admin may")]))

@@ -100,7 +100,7 @@ pub(crate) struct PostgresFilling {
 
 impl PostgresFilling {
     pub(crate) fn of(address: &Address, tenant: &str) -> Result<PostgresFilling, StoreFault> {
-        let connection = super::prepared(address, tenant, super::QUEUE_WAIT)?;
+        let connection = super::prepared(address, tenant, super::QUEUE_WAIT, |_| Ok(()))?;
         let (address, tenant) = (address.clone(), Arc::from(tenant));
         let mut filling = PostgresFilling { address, tenant, connection, number: 0, arrived: 0, is_over: true };
         filling.begin()?;

@@ -1,9 +1,10 @@
 //! A store that is only looked at: it makes no tables, takes no lock, and works on a standby.
 
 use super::address::Address;
-use super::{READ_PATIENCE, RETURN_WAIT, connect, read, schema, settings};
+use super::{READ_PATIENCE, RETURN_WAIT, connect, read, schema, settings, waited_for};
 use kernel::world::Key;
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,19 +19,34 @@ impl PostgresView {
     /// Looks at a tenant of the store in a database; `None` if only a writer can make its tables or bring them to this
     /// version.
     pub fn open(address: &Address, tenant: &str, line: Duration) -> Result<Option<PostgresView>, StoreFault> {
-        let mut connection = connect(address, READ_PATIENCE, line, false)?;
-        settings::Settings::read(&mut connection)?.demand_usable()?;
-        if !schema::is_current(&mut connection)? {
+        let is_current = Cell::new(false);
+        waited_for(
+            line,
+            || connect(address, READ_PATIENCE, line, false),
+            |connection| {
+                settings::Settings::read(connection)?.demand_usable()?;
+                is_current.set(schema::is_current(connection)?);
+                if is_current.get() { schema::demand_whole(connection, tenant) } else { Ok(()) }
+            },
+        )?;
+        if !is_current.get() {
             return Ok(None);
         }
-        schema::demand_whole(&mut connection, tenant)?;
         Ok(Some(PostgresView { address: address.clone(), tenant: Arc::from(tenant) }))
     }
 
     /// Whether there is a store in a database.
     pub fn exists(address: &Address) -> Result<bool, StoreFault> {
-        let mut connection = connect(address, READ_PATIENCE, RETURN_WAIT, false)?;
-        schema::is_there(&mut connection)
+        let is_there = Cell::new(false);
+        waited_for(
+            RETURN_WAIT,
+            || connect(address, READ_PATIENCE, RETURN_WAIT, false),
+            |connection| {
+                is_there.set(schema::is_there(connection)?);
+                Ok(())
+            },
+        )?;
+        Ok(is_there.get())
     }
 }
 

@@ -4,6 +4,7 @@ use super::fault::{fault, open_fault};
 use runtime::ports::store::StoreFault;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,9 +25,20 @@ pub(super) fn writer(path: &Path) -> Result<Connection, StoreFault> {
 /// The same, which waits so long for a foreign program.
 pub(super) fn writer_within(path: &Path, wait: Duration) -> Result<Connection, StoreFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    make_private(path);
     let connection = Connection::open_with_flags(path, flags).map_err(|error| open_fault(path, error))?;
     configure_within(&connection, wait)?;
     Ok(connection)
+}
+
+/// A new file is for its owner alone, as are the files that SQLite puts beside it: it holds secret params for as long as they
+/// are needed. Where that cannot be done SQLite says what is wrong.
+fn make_private(path: &Path) {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _there = options.open(path);
 }
 
 /// A connection that only reads.

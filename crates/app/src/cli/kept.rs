@@ -522,7 +522,7 @@ pub struct SnoozeArgs {
     /// The question, or its proposal, flow or intent
     #[arg(value_name = "ID", value_parser = id)]
     pub id: String,
-    /// For how long: 15m to 7d, and not past the deadline
+    /// For how long: 1m to 7d, and not past the deadline
     #[arg(long = "for", value_name = "TIME", value_parser = length)]
     pub length: values::time::Duration,
     /// Who puts it off. With --server it is the person that the key belongs to

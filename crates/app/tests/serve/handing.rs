@@ -57,6 +57,8 @@ fn nobody_hands_over_what_is_not_theirs_or_to_whom_it_is_not() {
     check(&ann, "refund-bot", (403, "APPROVER_NOT_ENTITLED"));
     check(&ann, "nobody-known", (403, "APPROVER_NOT_ENTITLED"));
     check(&ann, "Ann", (422, "USAGE"));
+    check(&ann, "bob ", (422, "USAGE"));
+    check(&ann, "bob\n", (422, "USAGE"));
     check(&server.admin, "bob", (403, "ROLE_FORBIDDEN"));
     // Nor by writing the state that says so.
     let id = question["id"].as_str().unwrap();

@@ -30,6 +30,60 @@ fn no_agent_freezes_what_belongs_to_another_and_reads_it_there() {
     }
 }
 
+/// What only an admin may say at its own route nobody else says by way of state.
+#[test]
+fn no_operator_writes_as_state_what_is_for_admins() {
+    let server = Server::start();
+    let operator = server.key("operator", "olga", &[]);
+    let bound = json!({ "value": { "questions": 1, "per": "8h" } });
+    for key in ["attention/desk", "service/first-admin", "people/ann"] {
+        let put = server.ask("PUT", &format!("/v1/state/{key}"), &operator, Some(&bound));
+        assert_eq!(put.status, 403, "{key}: {}", put.text());
+        let write = json!({ "expect": null, "key": key, "value": { "questions": 1, "per": "8h" } });
+        let merge = json!({ "act": "merge_state", "command": { "writes": [write] } });
+        let merged = server.post("/v1/changes", &operator, &merge);
+        assert_eq!(
+            (merged.status, merged.member("code")),
+            (403, "ROLE_FORBIDDEN".to_owned()),
+            "{key}: {}",
+            merged.text()
+        );
+    }
+    assert_eq!(state(&server, &operator, "rates/eur"), 200);
+    assert_eq!(server.ask("PUT", "/v1/attention/desk", &server.admin, Some(&bound["value"])).status, 200);
+}
+
+/// Ids that agents choose may begin alike; a whole one is that one.
+#[test]
+fn a_whole_id_is_no_beginning_of_another() {
+    let server = Server::start();
+    let token = server.register(CONTRACT);
+    let eve = server.register(&CONTRACT.replace("refund-bot", "eve"));
+    let propose = |token: &str, agent: &str, id: &str| {
+        let params = json!({ "order_id": id, "amount": 5 });
+        let proposal = json!({ "agent": agent, "action": "issue_refund", "id": id, "params": params });
+        let answer = server.post("/v1/proposals", token, &proposal);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    };
+    propose(&token, "refund-bot", "q1");
+    propose(&eve, "eve", "q1x");
+    let receipt = |id: &str| server.get(&format!("/v1/ledger/receipts/{id}"), &server.admin);
+    for id in ["q1", "=q1", "q1x"] {
+        assert_eq!(receipt(id).status, 200, "{id}: {}", receipt(id).text());
+    }
+    assert_eq!((receipt("q1").text(), receipt("q").status), (receipt("=q1").text(), 409));
+}
+
+#[test]
+fn keys_tell_the_groups_that_count_and_questions_go_to_people_only() {
+    let server = Server::start();
+    let [_, second] = [["desk"], ["other"]].map(|groups| server.key("approver", "flo", &groups));
+    let keys = server.get("/v1/keys", &server.admin).json();
+    let of_flo = keys["keys"].as_array().unwrap().iter().filter(|key| key["name"] == "flo");
+    assert!(of_flo.clone().count() == 2 && of_flo.clone().all(|key| key["groups"] == json!(["other"])), "{keys}");
+    assert_eq!(server.get("/v1/whoami", &second).json()["name"], "flo");
+}
+
 #[test]
 fn no_agent_has_a_name_under_which_it_owns_things_of_another() {
     let server = Server::start();

@@ -104,6 +104,10 @@ fn a_secret_is_seen_nowhere() {
     let start = server.post(&format!("/v1/intents/{intent}/start"), &worker, &json!({ "epoch": claimed["epoch"] }));
     assert_eq!(start.status, 200, "{}", start.text());
     seen.push(server.post(&format!("/v1/intents/{intent}/finish"), &worker, &report).text());
+    // The same once more, when the intent has forgotten what its secrets are.
+    let late = server.post(&format!("/v1/intents/{intent}/finish"), &worker, &report);
+    assert!(late.status == 200 && late.json()["late"] == json!(true), "{}", late.text());
+    seen.push(late.text());
     seen.push(server.get(&format!("/v1/intents/{intent}"), &token).text());
     seen.push(server.get("/v1/ledger/entries", &server.admin).text());
     seen.push(server.end());

@@ -85,15 +85,15 @@ fn nobody_puts_off_for_others_or_for_longer_than_there_is() {
     check(&eve, "1h", (403, "APPROVER_NOT_ENTITLED"));
     check(&server.admin, "1h", (403, "ROLE_FORBIDDEN"));
     check(&token, "1h", (403, "ROLE_FORBIDDEN"));
-    assert!(check(&ann, "14m", (422, "USAGE")).contains("for 15m to 7d, not for 14m"));
+    assert!(check(&ann, "30s", (422, "USAGE")).contains("for 1m to 7d, not for 30s"));
     check(&ann, "8d", (422, "USAGE"));
     assert!(check(&ann, "3h", (422, "USAGE")).contains("put it off for less"));
     check(&ann, "soon", (422, "REQUEST_INVALID"));
-    let short = server.register(&lasting("10m").replace("refund-bot", "short-bot"));
+    let short = server.register(&lasting("1m").replace("refund-bot", "short-bot"));
     let params = json!({ "order_id": "S", "amount": 40 });
     let proposal = json!({ "agent": "short-bot", "action": "issue_refund", "params": params });
     let soon = server.post("/v1/proposals", &short, &proposal).json()["question"].clone();
-    let refused = put_off(&server, &soon, &ann, "15m");
+    let refused = put_off(&server, &soon, &ann, "1m");
     assert!(refused.status == 422 && refused.text().contains("too soon to put it off"), "{}", refused.text());
     // Nor by writing the state that says so.
     let id = question["id"].as_str().unwrap();

@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::schemas;
 use axum::http::{StatusCode, header};
 use kernel::agent::{OWN_STATE, owns_state};
-use kernel::api_key::{KEYS, KeyRole, TENANTS, is_reserved};
+use kernel::api_key::{KEYS, KeyRole, TENANTS};
 use kernel::attention::ATTENTION;
 use kernel::change::{Act, Write};
 use kernel::handed::HANDED;
@@ -19,6 +19,7 @@ use kernel::shadow::SHADOWS;
 use kernel::snooze::SNOOZED;
 use kernel::world::{Entity, Row};
 use values::json::Json;
+use writkeeper::access::is_for_admins;
 
 pub const ROUTES: &[Route] = &[
     Route {
@@ -140,7 +141,7 @@ fn put(call: &Call) -> Result<Reply, Problem> {
     let is_admin = call.caller.role == KeyRole::Admin;
     // People's own notes about questions are written by what knows the person.
     let is_of_people = [HANDED, SNOOZED].iter().any(|prefix| key.starts_with(prefix));
-    if is_reserved(&key) && !is_admin || key.starts_with(TENANTS) || is_of_people {
+    if is_for_admins(&key) && !is_admin || key.starts_with(TENANTS) || is_of_people {
         let values = [("role", call.caller.role.word())];
         return Err(Problem::of(StatusCode::FORBIDDEN, Reason::RoleForbidden, &values));
     }

@@ -81,7 +81,7 @@ pub const ROUTES: &[Route] = &[
         method: "POST",
         path: "/v1/escalations/{id}/snooze",
         name: "snooze",
-        summary: "Put a question off for yourself, for 15m to 7d and not past its deadline; it is recorded and changes nothing for others",
+        summary: "Put a question off for yourself, for 1m to 7d and not past its deadline; it is recorded and changes nothing for others",
         access: Access::Roles(&[KeyRole::Approver]),
         query: &[],
         body: Some(BodyRule { limit: BODY_MAX, schema: schemas::escalations::snoozing, optional: false }),

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::schemas;
 use axum::http::StatusCode;
 use kernel::agent::owns_state;
-use kernel::api_key::{KEYS, KeyRole, TENANTS, is_reserved};
+use kernel::api_key::{KEYS, KeyRole, TENANTS};
 use kernel::change::{Act, ActKind, Write};
 use kernel::contract::Impact;
 use kernel::handed::{HANDED, Handed};
@@ -19,8 +19,10 @@ use kernel::world::{Entity, Row};
 use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, RowQuery};
 use runtime::wire::{REPLY_TYPE, call as wire_call, follow as wire_follow, rows as wire_rows};
 use std::time::Duration;
+use values::ids::Digest;
 use values::json::Json;
 use values::time::Instant;
+use writkeeper::access::is_for_admins;
 use writkeeper::inbox::{shown_proposal, snoozed_by};
 use writkeeper::overlap;
 
@@ -155,7 +157,7 @@ fn change(call: &Call) -> Result<Reply, Problem> {
     let mut touches_access = matches!(asked.kind(), ActKind::Register);
     let mut is_allowed = may(role, asked.kind());
     if let wire_call::Call::Act(Act::Merge(writes)) = &mut asked {
-        touches_access = writes.iter().any(|write| is_reserved(&write.key));
+        touches_access = writes.iter().any(|write| is_for_admins(&write.key));
         let is_of_tenants = writes.iter().any(|write| write.key.starts_with(TENANTS));
         let of_people = |write: &Write| [HANDED, SNOOZED].iter().any(|prefix| write.key.starts_with(prefix));
         is_allowed = match writes.iter().any(of_people) {
@@ -315,6 +317,11 @@ fn withhold(call: &Call, entity: &Entity, row: &mut Row) {
         && let Json::Object(members) = &mut state.value
     {
         members.remove("hash");
+    } else if let Row::Agent(agent) = row
+        && call.caller.role != KeyRole::Admin
+        && let Some(session) = &mut agent.session
+    {
+        session.token_hash = Digest::from_bytes([0; 32]);
     }
 }
 

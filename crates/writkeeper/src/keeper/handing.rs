@@ -9,7 +9,7 @@ use kernel::escalation::{EscalationRow, EscalationState, hindrance};
 use kernel::finding::{Finding, Gate};
 use kernel::handed::{Handed, REASON_MAX};
 use kernel::reasons::Reason;
-use values::ids::is_same_person;
+use values::ids::{identifier_problem, is_same_person};
 
 impl Keeper {
     /// Hands an open question from one person who may answer it to another who may. It is recorded and changes nothing
@@ -31,6 +31,9 @@ impl Keeper {
         if row.state != EscalationState::Open {
             let over = Finding::reject(Gate::Escalation, Reason::AlreadyAnswered).with("question", question);
             return Err(Error::Refused(vec![over.with("answer", row.state.word())]));
+        }
+        if identifier_problem(&handed.to).is_some() {
+            return Err(Error::Usage(format!("`{}` is no person's name", kernel::finding::visible(&handed.to))));
         }
         if is_same_person(&handed.by, &handed.to) {
             return Err(Error::Usage(format!("`{}` has it already", kernel::finding::visible(&handed.to))));

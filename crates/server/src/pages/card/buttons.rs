@@ -117,7 +117,8 @@ fn doubt(html: &mut Html, shown: &Shown<'_>) {
 }
 
 /// For how long a person can put a question off from its card.
-const LENGTHS: [(i64, &str, &str); 6] = [
+const LENGTHS: [(i64, &str, &str); 7] = [
+    (5 * 60, "5m", "5 minutes"),
     (15 * 60, "15m", "15 minutes"),
     (3_600, "1h", "1 hour"),
     (4 * 3_600, "4h", "4 hours"),
