@@ -58,6 +58,16 @@ fn stores_and_exports_tell_the_same() {
 }
 
 #[test]
+fn what_is_no_export_is_told_as_that() {
+    let desk = desk();
+    check(desk.path(), "bot.yaml --export bot.yaml", 65, "is neither an exported ledger nor");
+    check(desk.path(), "bot.yaml --export none.export", 65, "none.export");
+    let note = "log\n1\nqQ==\n\nextra x\nindex 0\n";
+    std::fs::write(desk.path().join("some.receipt"), note).unwrap();
+    check(desk.path(), "bot.yaml --export some.receipt", 65, "is no exported ledger");
+}
+
+#[test]
 fn an_altered_export_is_refused() {
     let desk = desk();
     let path = desk.path().join("all.export");

@@ -170,6 +170,36 @@ fn a_monitor_is_judged_by_runs_of_values() {
 }
 
 #[test]
+fn series_may_come_one_after_the_other_or_mixed() {
+    let point = |series: &str, at: u32| {
+        let (label, value) = if at < 4 { ("good", 5 + at % 2) } else { ("bad", 9 + 3 * at) };
+        format!("{{\"label\":\"{label}\",\"value\":{value},\"series\":\"{series}\"}}\n")
+    };
+    let lines = |order: &[(&str, u32)]| -> String { order.iter().map(|(series, at)| point(series, *at)).collect() };
+    let grouped: Vec<(&str, u32)> = ["a", "b"].iter().flat_map(|series| (0..8).map(|at| (*series, at))).collect();
+    let mixed: Vec<(&str, u32)> = (0..8).flat_map(|at| ["a", "b"].map(|series| (series, at))).collect();
+    let many: String =
+        (0..=10_000).map(|series| format!("{{\"label\":\"good\",\"value\":1,\"series\":{series}}}\n")).collect();
+    let odd = "{\"label\":\"good\",\"value\":1,\"series\":[\"a\"]}\n";
+    let (grouped, mixed) = (lines(&grouped), lines(&mixed));
+    let desk = desk(&[("grouped", &grouped), ("mixed", &mixed), ("many", &many), ("odd", odd)]);
+    let folder = desk.path();
+    let noticed = [
+        confusion(2, 0, 0, 2),
+        ("/series/delay_p50", 2.into()),
+        ("/series/delay_longest", 2.into()),
+        ("/series/values", 16.into()),
+        ("/series/good_values", 8.into()),
+    ];
+    for order in ["grouped", "mixed"] {
+        check(folder, &format!("monitor mean --set max=14 --set over=3 {order}"), &noticed);
+        check(folder, &format!("monitor mean --set max=14 --set over=3s --set at_least=3 {order}"), &noticed);
+    }
+    refused(folder, "monitor mean --set max=10 many", 65, "line 10001: `10000` would be series 10001 of at most 10000");
+    refused(folder, "monitor mean --set max=10 odd", 65, "line 1: `series` must be a name, not a list");
+}
+
+#[test]
 fn the_alarms_of_a_store_are_compared_with_what_people_say() {
     let contract = CONTRACT.replace("    validators: [clerk]\n", "").replace(
         "max: 10, over: 2 }",
@@ -233,6 +263,8 @@ fn what_cannot_be_used_is_named_by_its_line() {
         ("id", wrong(r#"{"label":"bad","proposal":"abcd"}"#)),
         ("json", wrong("{")),
         ("none", String::new()),
+        ("shape", wrong(r#"{"label":"bad","proposal":{"agent":"bot","action":"pay"}}"#)),
+        ("other", wrong(r#"{"label":"bad","proposal":{"agent":"bob","action":"pay","params":{}}}"#)),
         ("look", r#"{"label":"bad","proposal":{"agent":"bot","action":"look","params":{"order":"a"}}}"#.to_owned()),
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
@@ -245,7 +277,10 @@ fn what_cannot_be_used_is_named_by_its_line() {
         ("id", "line 3: `proposal` must be an object, not text; ids are for --store"),
         ("json", "line 3: "),
         ("none", "there are no cases"),
+        ("shape", "line 3: the proposal cannot be read: `params` is missing"),
+        ("other", "line 3: the proposal is of agent `bob`, and the contract is about `bot`"),
     ] {
+        refused(folder, &format!("contract --contract bot.yaml {file}"), 65, part);
         refused(folder, &format!("gate rules --contract bot.yaml {file}"), 65, part);
     }
     refused(folder, "gate rulez --contract bot.yaml none", 64, "there is no gate `rulez`; did you mean `rules`?");
@@ -258,4 +293,12 @@ fn what_cannot_be_used_is_named_by_its_line() {
     );
     refused(folder, "gate rules --contract bot.yaml --cost calls=1 none", 64, "did you mean `call`?");
     refused(folder, "gate rules none", 64, "--contract");
+    check(folder, "gate shape --contract bot.yaml shape", &[confusion(1, 0, 0, 1)]);
+    let prices = ["call", "miss"].map(|word| format!("--cost {word}={}", "9".repeat(28))).join(" ");
+    std::fs::write(folder.join("point"), "{\"label\":\"bad\",\"value\":1}\n").unwrap();
+    std::fs::write(folder.join("paid"), payment("a", 1, "bad")).unwrap();
+    for words in ["contract --contract bot.yaml paid", "monitor mean --set max=10 point"] {
+        refused(folder, &format!("{words} {prices}"), 64, "--cost: what all cases cost together is too large a number");
+        refused(folder, &format!("{words} {prices} --json"), 64, "too large a number");
+    }
 }

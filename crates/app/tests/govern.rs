@@ -60,6 +60,29 @@ fn a_group_is_stopped_by_name_and_lifted_with_a_reason() {
 }
 
 #[test]
+fn no_contract_leads_out_of_a_group_that_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "group: payments\n");
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    std::fs::write(folder.join("free.yaml"), text.replace("group: payments\n", "")).unwrap();
+    std::fs::write(folder.join("office.yaml"), text.replace("group: payments", "group: office")).unwrap();
+    std::fs::write(folder.join("same.yaml"), text + "mission: pays\n").unwrap();
+    writkeeper(folder, "halt --group payments --because fire", "", 0);
+    for other in ["free.yaml", "office.yaml"] {
+        let said = writkeeper(folder, &format!("agents activate --contract {other}"), "", 1);
+        assert!(said.contains("GROUP_HALTED") && said.contains("fire"), "{said}");
+    }
+    writkeeper(folder, "agents activate --contract same.yaml", "", 0);
+    assert!(decided(folder, "payer", "a", 1).contains("GROUP_HALTED"));
+    writkeeper(folder, "resume --group payments --because out", "", 0);
+    writkeeper(folder, "agents activate --contract free.yaml", "", 0);
+    decided(folder, "payer", "a", 0);
+    writkeeper(folder, "ledger export --out payer.export", "", 0);
+    writkeeper(folder, "verify payer.export", "", 0);
+}
+
+#[test]
 fn what_is_beyond_the_attention_of_a_group_is_refused_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -222,6 +245,12 @@ fn attention_keeps_what_it_was_not_told() {
     assert!(said.contains("asked 0 of 30 within 2h, then ESCALATION_ONLY"), "{said}");
     let said = writkeeper(folder, "people attention desk --unbounded", "", 0);
     assert!(said.contains("desk  takes every question") && !said.contains("no group"), "{said}");
+    assert!(said.contains("nobody is in group `desk` now"), "{said}");
+    std::fs::write(folder.join("people.yaml"), "desk: [ann]\n").unwrap();
+    writkeeper(folder, "people set people.yaml", "", 0);
+    let said = writkeeper(folder, "people attention desk --questions 3", "", 0);
+    assert!(!said.contains("nobody"), "{said}");
+    assert!(writkeeper(folder, "people attention dsek --questions 3", "", 0).contains("nobody is in group `dsek` now"));
     let said = writkeeper(folder, "people attention nobody --spent refuse", "", 64);
     assert!(said.contains("--questions COUNT"), "{said}");
 }
@@ -281,4 +310,68 @@ fn a_backtest_of_an_agent_that_decided_nothing_says_so() {
     let said = writkeeper(folder, "contract backtest typo.yaml", "", 0);
     assert!(said.contains("agent `prayer` has no decision in this history"), "{said}");
     assert!(!writkeeper(folder, "contract backtest payer.yaml", "", 0).contains("no decision"));
+}
+
+#[test]
+fn a_candidate_that_watches_less_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let rest = "  calls: { share: verdict.rejected, max: 0.5, over: 9, then: NOTIFY }\n";
+    agent(folder, "payer", &format!("watch:\n  size: {{ sum: params.amount, max: 100, over: 1h }}\n{rest}"));
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    let write = |name: &str, text: String| std::fs::write(folder.join(name), text).unwrap();
+    let size = "  size: { sum: params.amount, max: 100, over: 1h }\n";
+    write("dropped.yaml", text.replace(size, ""));
+    write("weaker.yaml", text.replace("over: 1h }", "over: 1h, then: NOTIFY }"));
+    write("stronger.yaml", text.replace("then: NOTIFY", "then: SUSPENDED"));
+    let start =
+        |name: &str| writkeeper(folder, &format!("contract canary start {name} --share 1% --because test"), "", 0);
+    let said = start("dropped.yaml");
+    assert!(said.contains("drops monitor `size`: flows under the candidate are not counted by it"), "{said}");
+    assert!(said.contains("can stay in it") && !said.contains("`calls`") && !said.contains("replaces"), "{said}");
+    let said = start("weaker.yaml");
+    assert!(said.contains("weakens monitor `size` from SUSPENDED to NOTIFY"), "{said}");
+    assert!(said.contains("it replaces candidate sha256"), "{said}");
+    let said = start("stronger.yaml");
+    assert!(!said.contains("drops") && !said.contains("weakens"), "{said}");
+    assert!(!start("stronger.yaml").contains("replaces"));
+    let said = writkeeper(folder, "agents activate --contract weaker.yaml", "", 0);
+    assert!(said.contains("this ended the canary: candidate sha256") && said.contains("is taken back"), "{said}");
+    assert!(said.contains("an alarm of monitor `size` does NOTIFY now, and not SUSPENDED"), "{said}");
+    assert!(said.contains("words monitor `size` otherwise: it starts anew"), "{said}");
+    let said = writkeeper(folder, "agents activate --contract dropped.yaml", "", 0);
+    assert!(said.contains("has no monitor `size` any more") && !said.contains("canary"), "{said}");
+    let diff = |old: &str, new: &str, code| writkeeper(folder, &format!("contract diff {old} {new}"), "", code);
+    assert!(diff("payer.yaml", "dropped.yaml", 1).contains("widens   watch.size"));
+    assert!(diff("payer.yaml", "weaker.yaml", 1).contains("widens   watch.size.then"));
+    assert!(diff("payer.yaml", "stronger.yaml", 0).contains("narrows  watch.calls.then"));
+}
+
+#[test]
+fn a_canary_is_promoted_by_the_digest_that_was_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "    limits: { amount: { max: 10 } }\n");
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    std::fs::write(folder.join("tighter.yaml"), text.replace("max: 10", "max: 4")).unwrap();
+    writkeeper(folder, "contract canary start tighter.yaml --share 5% --because x", "", 0);
+    let shown = writkeeper(folder, "contract canary show payer", "", 0);
+    let (_, after) = shown.split_once("promote payer --contract ").unwrap();
+    let (digest, _) = after.split_once(" --because TEXT").unwrap();
+    assert!(shown.contains(&format!("sha256 {digest}")), "{shown}");
+    let told = writkeeper(folder, "agents show payer --json", "", 0);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let in_force = told["contract"]["digest"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(in_force.len(), 64, "{told}");
+    // A typo, and a contract that is known and not the one that is tried.
+    for other in ["ab".repeat(32), in_force] {
+        let said = writkeeper(folder, &format!("contract canary promote payer --contract {other} --because x"), "", 1);
+        assert!(said.contains(&format!("now is {digest}, and --contract expected {other}")), "{said}");
+        assert!(!said.contains("STORE_DAMAGED") && !said.contains("two writers"), "{said}");
+    }
+    let said = writkeeper(folder, &format!("contract canary promote payer --contract {digest} --because x"), "", 0);
+    assert!(
+        said.contains(&format!("promoted: contract sha256 {digest} is in force for every flow of payer")),
+        "{said}"
+    );
 }

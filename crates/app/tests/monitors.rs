@@ -48,7 +48,24 @@ fn what_cannot_be_used_ends_with_2_and_a_sentence() {
     check("adwin", "1\ntwo\n", 2, "line 2: `two` is no number");
     check("ddm", "1\n0.5\n", 2, "line 2: `ddm` takes 1 for an error and 0 for none");
     check("hddm_a", "0.5\n2\n", 2, "line 2: `hddm_a` takes numbers from 0 to 1");
+    check("page_hinkley --set threshold=-1", "1\n", 2, "`threshold` must be a number from 0 up; `-1` is not");
+    check("ddm --set drift_threshold=-0.5", "1\n", 2, "`drift_threshold` must be a number from 0 up");
+    check("ddm --set warning_threshold=-2", "1\n", 2, "`warning_threshold` must be a number from 0 up");
+    check("page_hinkley --set threshold=0 --set delta=-3 --set min_instances=9", "1\n", 0, "");
     check("kswin", "inf\n", 2, "line 1: `inf` is no number");
+}
+
+#[test]
+fn values_that_are_cut_off_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let tried = |settings: &str| {
+        let words = format!("monitors try e_sr --set m0=0.9 --set arl=20 {settings}");
+        let output = writkeeper(folder.path(), &words.trim().split(' ').collect::<Vec<_>>(), "0.5\n7\n-2\n");
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(tried("").contains("2 values outside `low` to `high` counted as the nearer"), "{}", tried(""));
+    assert_eq!(tried("--set low=-2 --set high=7"), "");
 }
 
 #[test]
@@ -237,4 +254,24 @@ fn the_bar_of_a_lower_bound_fills_up_towards_it() {
     let shown = writkeeper(folder.path(), &["monitors", "--store", "kept.db"], "");
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("[#####...............] 8 against 2"), "{shown}");
+}
+
+#[test]
+fn a_list_says_how_many_alarms_it_does_not_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let contract = "agent: bot\nactions:\n  pay:\n    once: \"pay:{order}\"\n    params: { order: text, amount: number }\n\
+                    watch:\n  size: { mean: params.amount, max: 10, over: 1, then: NOTIFY }\n";
+    std::fs::write(folder.path().join("bot.yaml"), contract).unwrap();
+    let listed = |from: u32, to: u32| {
+        let line =
+            |at| format!("{{\"agent\":\"bot\",\"action\":\"pay\",\"params\":{{\"order\":\"{at}\",\"amount\":11}}}}\n");
+        let lines: String = (from..to).map(line).collect();
+        let decide = ["decide", "--quiet", "--store", "kept.db", "--contract", "bot.yaml"];
+        assert_eq!(writkeeper(folder.path(), &decide, &lines).status.code(), Some(0));
+        String::from_utf8(writkeeper(folder.path(), &["monitors", "--store", "kept.db"], "").stdout).unwrap()
+    };
+    let said = listed(0, 5);
+    assert!(said.matches("tripped ").count() == 5 && !said.contains(" of 5 alarms"), "{said}");
+    let said = listed(5, 20);
+    assert!(said.contains("5 of 20 alarms, the latest first:") && said.matches("tripped ").count() == 5, "{said}");
 }

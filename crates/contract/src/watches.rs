@@ -133,16 +133,33 @@ fn must_come(contract: &Contract, action: &Action, param: &str) -> bool {
     params::is_required(action, param) || is_summed || action.limits.get(param).is_some_and(Limit::is_numeric)
 }
 
-/// Hoeffding's and McDiarmid's bounds hold for numbers from 0 to 1; others are not taken.
+/// The bounds of some kinds hold for numbers from 0 to 1, or from `low` to `high`; others are not taken, or cut off.
 fn lint_domain(path: &str, watch: &Watch, watched: &[&Action], found: &mut Warnings) {
-    let (MonitorKind::HddmA | MonitorKind::HddmW, Series::Param(param)) = (watch.kind, &watch.series) else { return };
-    let fits = |limit: &Limit| limit.max.is_some_and(|most| most <= Decimal::from(1)) && !limit.signed;
+    let Series::Param(param) = &watch.series else { return };
+    let setting = |key: &str, unset: i64| match watch.settings.get(key) {
+        Some(Json::Text(text)) => Decimal::parse(text),
+        Some(value) => value.as_number(),
+        None => Some(Decimal::from(unset)),
+    };
+    let clamps = watch.kind == MonitorKind::ESr;
+    if !clamps && !matches!(watch.kind, MonitorKind::HddmA | MonitorKind::HddmW) {
+        return;
+    }
+    let (becomes, fix) = match clamps {
+        true => ("measured as the nearer of the two", "set `low` and `high` to the limits of the param"),
+        false => ("not measured", "limit the param to 0 to 1, or watch an expression"),
+    };
+    let (Some(low), Some(high)) = (setting("low", 0), setting("high", 1)) else { return };
+    let fits = |limit: &Limit| {
+        let least = limit.min.or((!limit.signed).then_some(Decimal::ZERO));
+        least.is_some_and(|least| least >= low) && limit.max.is_some_and(|most| most <= high)
+    };
     let declaring = || watched.iter().filter(|action| action.declares(param));
     if declaring().any(|action| !action.limits.get(param).is_some_and(fits)) {
         let kind = watch.kind.word();
         let message =
-            format!("`{kind}` takes numbers from 0 to 1, and `{param}` may be others, which are not measured");
-        found.at("MONITOR_DOMAIN", &join(path, "of"), message, "limit the param to 0 to 1, or watch an expression");
+            format!("`{kind}` takes numbers from {low} to {high}, and `{param}` may be others, which are {becomes}");
+        found.at("MONITOR_DOMAIN", &join(path, "of"), message, fix);
     }
 }
 

@@ -185,3 +185,32 @@ fn actions_added_and_removed() {
     let found = diff(&one, &two);
     assert_eq!((found.len(), found[0].path.as_str(), found[0].effect), (1, "actions.look", Effect::Widens));
 }
+
+#[test]
+fn monitors_and_groups() {
+    let watch = |line: &str| format!(r#", "watch": {{"size": {{{line}}}}}"#);
+    let mean = |more: &str| watch(&format!(r#""mean": "params.a", "max": 10, {more}"#));
+    let plain = mean(r#""over": 5"#);
+    check_top("", &plain, "narrows watch");
+    let two = plain.replace("}}", r#"}, "rate": {"share": "verdict.rejected", "max": 0.5}}"#);
+    check_top(&two, &plain, "widens watch.rate");
+    let then = |word: &str| mean(&format!(r#""then": "{word}""#));
+    for (weak, strong) in [("WARN", "NOTIFY"), ("NOTIFY", "ESCALATION_ONLY"), ("ESCALATION_ONLY", "SUSPENDED")] {
+        check_top(&then(strong), &then(weak), "widens watch.size.then");
+    }
+    check_top(&plain, &plain.replace("10", "11"), "widens watch.size.max");
+    let min = |min: u32| watch(&format!(r#""mean": "params.a", "min": {min}"#));
+    check_top(&min(2), &min(1), "widens watch.size.min");
+    check_top(&plain, &mean(r#""over": 5, "min": 1"#), "narrows watch.size.min");
+    check_top(&plain, &mean(r#""over": 6"#), "unclear watch.size.over");
+    check_top(&plain, &mean(r#""over": 5, "actions": ["pay"]"#), "unclear watch.size.actions");
+    check_top(&plain, &plain.replace("params.a", "verdict.rejected"), "unclear watch.size.of");
+    check_top(&plain, &plain.replace("mean", "sum"), "unclear watch.size.kind");
+    let e_sr = |m0: &str| watch(&format!(r#""e_sr": "outcome.failed", "m0": {m0}"#));
+    check_top(&e_sr("0.1"), &e_sr("0.2"), "unclear watch.size.m0");
+    // What errs counts as 1 once there is an upper bound.
+    let share = |bounds: &str| watch(&format!(r#""share": "params.a > 1", "min": 0.1{bounds}"#));
+    check_top(&share(""), &share(r#", "max": 0.9"#), "unclear watch.size.max");
+    check_top("", r#", "group": "g""#, "narrows group");
+    check_top(r#", "group": "g""#, r#", "group": "h""#, "unclear group");
+}

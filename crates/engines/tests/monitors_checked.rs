@@ -29,6 +29,13 @@ fn what_can_never_be_a_number_is_refused() {
     check("mean: params.amount, max: 5", &[]);
     check("mean: params.price, max: 5", &[]);
     check("hddm_w: params.price", &["MONITOR_DOMAIN watch.size.of"]);
+    check("e_sr: params.amount, m0: 0.5", &["MONITOR_DOMAIN watch.size.of"]);
+    check("e_sr: params.price, m0: 0.5", &["MONITOR_DOMAIN watch.size.of"]);
+    check("e_sr: params.amount, m0: 20, high: 50", &[]);
+    check("e_sr: params.amount, m0: 20, low: 2, high: 50", &[]);
+    check("e_sr: params.amount, m0: 20, low: 3, high: 50", &["MONITOR_DOMAIN watch.size.of"]);
+    check("e_sr: params.amount, m0: 20, high: 49", &["MONITOR_DOMAIN watch.size.of"]);
+    check("e_sr: verdict.rejected, m0: 0.1", &[]);
     check("mean: params.tip, max: 5", &["MONITOR_OPTIONAL watch.size.of"]);
     check("margin: params.tip, value: 5", &["MONITOR_OPTIONAL watch.size.of"]);
 }

@@ -5,7 +5,7 @@
 //! anybody can recompute it. Budgets, windows, resources and effect keys are those of the agent, whichever contract a
 //! decision was made under: nothing is counted twice, and nothing twice as much is allowed.
 
-use crate::contract::{Contract, Mode, Watch};
+use crate::contract::{Contract, Mode, Then, Watch};
 use crate::evaluator::{Compiled, CompiledAction};
 use crate::plan::PlannedBudget;
 use crate::stored::{text_of, texts_of};
@@ -152,6 +152,28 @@ pub fn apart(candidate: &Contract, live: &Contract) -> BTreeSet<String> {
         live.watch.get(*name).is_some_and(|other| other != *watch || observes(candidate) != observes(live))
     };
     candidate.watch.iter().filter(differs).map(|(name, _)| name.clone()).collect()
+}
+
+/// How a contract watches less than another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loosened {
+    /// It has no such monitor.
+    Dropped,
+    /// Its alarm does less: what it did, and what it does now.
+    Weaker(Then, Then),
+}
+
+/// The monitors that a candidate does not have, or whose alarm does less under it.
+pub fn loosened(candidate: &Contract, live: &Contract) -> BTreeMap<String, Loosened> {
+    let less = |(name, watch): (&String, &Watch)| {
+        let how = match candidate.watch.get(name) {
+            None => Loosened::Dropped,
+            Some(tried) if tried.then < watch.then => Loosened::Weaker(watch.then, tried.then),
+            Some(_) => return None,
+        };
+        Some((name.clone(), how))
+    };
+    live.watch.iter().filter_map(less).collect()
 }
 
 /// Why two contracts cannot be in force for one agent at once. What one of them counts, the other counts too, or an agent

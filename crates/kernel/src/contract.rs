@@ -100,8 +100,8 @@ shape! {
         "mission": Direction::Neutral;
         "mode": Direction::Words(&["enforce", "observe"]);
         "parent": Direction::Presence;
-        // Who can be stopped together; it allows and forbids nothing.
-        "group": Direction::Neutral;
+        // A group is one more switch that stops the agent.
+        "group": Direction::Presence;
         "priority": Direction::Neutral;
         "proposal": Direction::Unclear, Holds::Map(&proposal_rules::PROPOSAL);
         "budgets": Direction::Unclear, Holds::Each(Direction::Presence, Some(&budget::BUDGET));
@@ -119,8 +119,8 @@ shape! {
         "actions": Direction::Unclear, Holds::Each(Direction::PresenceWidens, Some(&action::ACTION));
         "escalation": Direction::Unclear, Holds::Map(&escalation::ESCALATION);
         "monitors": Direction::Presence;
-        // A child's monitors watch the child; those of the agents above watch their own.
-        "watch": Direction::Neutral, Holds::Settings(Direction::Neutral);
+        // An alarm only takes away. Attenuation skips them: those of the agents above watch their own.
+        "watch": Direction::Presence, Holds::Each(Direction::Presence, Some(&watch::WATCH));
         "policies": Direction::Extension;
         "tests": Direction::Unclear;
     } short ["approvers", "budget"]

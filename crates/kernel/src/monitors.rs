@@ -171,6 +171,10 @@ trait Detect: Sized {
     fn refuses(&self, _input: &Input) -> Option<&'static str> {
         None
     }
+    /// Whether it takes a value as another one, for which its guarantee does not hold.
+    fn clamps(&self, _input: &Input) -> bool {
+        false
+    }
 }
 
 macro_rules! monitors {
@@ -206,6 +210,10 @@ macro_rules! monitors {
 
             fn load(&mut self, slots: &mut Slots) -> Option<()> {
                 match self { $(Detector::$name(detector) => detector.load(slots)),+ }
+            }
+
+            fn clamps(&self, input: &Input) -> bool {
+                match self { $(Detector::$name(detector) => detector.clamps(input)),+ }
             }
 
             fn refuses(&self, input: &Input) -> Option<&'static str> {
@@ -261,6 +269,11 @@ impl Monitor {
     pub fn restart(&mut self) {
         self.now = self.fresh.clone();
         self.over = false;
+    }
+
+    /// Whether it takes this value as the nearer end of what it can take; its guarantee does not hold then.
+    pub fn clamps(&self, input: &Input) -> bool {
+        self.now.clamps(input)
     }
 
     /// Why it cannot take this value.

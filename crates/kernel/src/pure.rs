@@ -35,6 +35,11 @@ impl PureRun {
         PureRun { tenant, contract, world, at, trust_provenance }
     }
 
+    /// The contract that proposals are judged under.
+    pub fn contract(&self) -> &Compiled {
+        &self.contract
+    }
+
     /// The world as it is now.
     pub fn world(&self) -> &World {
         &self.world

@@ -427,6 +427,11 @@ impl Case {
         self.judge().answer.findings.iter().map(Finding::message).collect()
     }
 
+    /// The contract, as it would be put in force.
+    pub fn compiled(&self) -> Arc<Compiled> {
+        Arc::new(compile(self.contract.clone(), self.policies.clone()))
+    }
+
     /// The next proposal, as a command.
     pub fn command(&mut self) -> Command {
         let agent_key = self.key(Entity::Agent("bot".to_owned()));

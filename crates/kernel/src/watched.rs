@@ -28,6 +28,8 @@ pub struct MonitorRow {
     warning: bool,
     /// The latest alarms.
     pub trips: Vec<Trip>,
+    /// How many came before those.
+    pub trips_before: u64,
 }
 
 /// An alarm, with all that is needed to compute it again.
@@ -55,7 +57,8 @@ impl MonitorRow {
     pub fn new(watch: &Watch, observes: bool) -> Option<MonitorRow> {
         let monitor = watch.monitor().ok()?;
         let (watch, trips) = (watch.clone(), Vec::new());
-        Some(MonitorRow { watch, monitor, seen: 0, missing: 0, held: false, observes, warning: false, trips })
+        let (seen, missing, trips_before) = (0, 0, 0);
+        Some(MonitorRow { watch, monitor, seen, missing, held: false, observes, warning: false, trips, trips_before })
     }
 
     /// Takes a value, or notes that there was none; the alarm, where that is one.
@@ -100,6 +103,7 @@ impl MonitorRow {
         self.held = then.status().is_some();
         if self.trips.len() >= TRIPS_KEPT {
             self.trips.remove(0);
+            self.trips_before = self.trips_before.saturating_add(1);
         }
         self.trips.push(trip.clone());
         Some(trip)
@@ -208,6 +212,11 @@ impl StoredRow for MonitorRow {
         Json::text(self.monitor.state()).write_canonical(text);
         text.push_str(",\"trips\":");
         Json::List(self.trips.iter().map(Trip::to_json).collect()).write_canonical(text);
+        // Absent where all of them are there.
+        if self.trips_before > 0 {
+            text.push_str(",\"trips_before\":");
+            Json::from(self.trips_before).write_canonical(text);
+        }
         text.push(',');
         flag(text, "\"warning\"", self.warning);
         text.push_str("\"watch\":");
@@ -222,6 +231,7 @@ impl StoredRow for MonitorRow {
         row.monitor.restore(json.get("state")?.as_text()?)?;
         (row.seen, row.missing) = (whole("seen")?, whole("missing")?);
         (row.held, row.warning) = (json.get("held").is_some(), json.get("warning").is_some());
+        row.trips_before = whole("trips_before").unwrap_or_default();
         row.trips = json.get("trips")?.as_list()?.iter().map(Trip::read).collect::<Option<_>>()?;
         Some(row)
     }

@@ -108,9 +108,13 @@ impl TenantRow {
         if self.halted_groups.is_empty() {
             return None;
         }
-        let (group, halt) =
-            line.filter_map(|agent| self.halted_groups.get_key_value(agent.group.as_deref()?)).next()?;
-        let finding = Finding::reject(Gate::Agent, Reason::GroupHalted).with("group", group.as_str());
+        line.filter_map(|agent| self.stopped_group(agent.group.as_deref()?)).next()
+    }
+
+    /// The refusal while the switch of a group is pulled.
+    pub fn stopped_group(&self, group: &str) -> Option<Finding> {
+        let halt = self.halted_groups.get(group)?;
+        let finding = Finding::reject(Gate::Agent, Reason::GroupHalted).with("group", group);
         Some(finding.with("by", halt.by.as_str()).with("because", halt.because.as_str()))
     }
 

@@ -36,6 +36,8 @@ pub struct MonitorSummary {
     pub guarantee: String,
     /// The latest alarms, the last one last.
     pub trips: Vec<Trip>,
+    /// How many came before those.
+    pub trips_before: u64,
 }
 
 impl MonitorSummary {
@@ -54,6 +56,7 @@ impl MonitorSummary {
             reading: row.reading(),
             guarantee: row.guarantee(),
             trips: row.trips.clone(),
+            trips_before: row.trips_before,
         }
     }
 

@@ -17,6 +17,9 @@ Cases are JSON lines with the label that a person gave:
 
 `bad` means that something should be said: refused, asked about or alarmed; `true` and `false` may stand for bad and good.
 With `--answers` the answers of people are the labels: what they let through is good, what they changed or refused is bad.
+Proposals are judged in the order of their lines, as `decide` does: what is accepted takes budgets and effect keys and moves
+monitors, and the next case meets what is left. A proposal that cannot be read, or of another agent, is a case that cannot be
+used (`gate shape` judges what cannot be read). Validators, judges and detectors see each case alone.
 For a monitor a case is a run of values with the same label: a bad run is a change that should be noticed. With `--store`
 the values are an agent's decisions, and a label holds from its decision until the agent's next label.
 

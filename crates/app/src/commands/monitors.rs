@@ -59,6 +59,12 @@ fn print(monitor: &MonitorSummary) -> anyhow::Result<()> {
         None => say!("  nothing to measure yet, {values}{missing}"),
     }
     say!("  alarm: {}; guarantee: {}", monitor.then, monitor.guarantee);
+    if monitor.trips_before > 0 {
+        let (shown, all) = (monitor.trips.len(), monitor.trips_before.saturating_add(monitor.trips.len() as u64));
+        let warns = monitor.trips.iter().any(|trip| !trip.is_drift);
+        let what = if warns { "alarms and warnings" } else { "alarms" };
+        say!("  {}", paint(FAINT, format!("{shown} of {all} {what}, the latest first:")));
+    }
     for trip in monitor.trips.iter().rev() {
         let word = if trip.is_drift { "tripped" } else { "warned" };
         let said = format!("{word} {}: {} ({})", terminal::at(trip.at), trip.sentence(), trip.then.word());

@@ -72,6 +72,11 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     })
 }
 
+/// Whether it is an exported ledger, whole or not; the error says what cannot be verified at all.
+pub fn is_export(path: &Path) -> anyhow::Result<bool> {
+    Ok(matches!(sniff::kind(path)?, Kind::Export))
+}
+
 /// Whether a file is an export or a receipt, whole or not.
 pub fn is_handed_out(path: &Path) -> bool {
     matches!(sniff::kind(path), Ok(Kind::Export | Kind::Receipt(_)))

@@ -102,6 +102,11 @@ fn effect(path: &[String], old: Option<&Json>, new: Option<&Json>) -> Effect {
 /// Effects that depend on more than the changed key.
 fn in_context(difference: &Difference, old: &Contract, new: &Contract) -> Option<Effect> {
     let [first, action, keys @ ..] = difference.keys.as_slice() else { return None };
+    if first == "watch" {
+        let (old, new) = (old.watch.get(action)?, new.watch.get(action)?);
+        // Which bounds there are decides what an expression that errs counts as.
+        return (old.error_counts_as() != new.error_counts_as() && !keys.is_empty()).then_some(Effect::Unclear);
+    }
     if first != "actions" {
         return None;
     }

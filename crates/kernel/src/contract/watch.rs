@@ -1,5 +1,6 @@
 //! What a contract watches: one monitor over one series, and what its alarm does.
 
+use super::shape::{Direction, shape};
 use super::{Mode, words};
 use crate::agent::AgentStatus;
 use crate::monitors::{Monitor, MonitorKind, SettingFault, Settings};
@@ -13,6 +14,21 @@ pub const WATCHES_MAX: usize = 32;
 
 /// Longest expression.
 const WHEN_BYTES_MAX: usize = 4_096;
+
+shape! {
+    /// A monitor. How another kind, series or setting moves it cannot be told.
+    WATCH = "monitor" {
+        "kind": Direction::Unclear;
+        "of": Direction::Unclear;
+        "when": Direction::Unclear;
+        "value": Direction::Unclear;
+        "actions": Direction::Unclear;
+        "revoke": Direction::Unclear;
+        "max": Direction::MoreWidens;
+        "min": Direction::MoreNarrows;
+        "then": Direction::Words(&["SUSPENDED", "ESCALATION_ONLY", "DEGRADED", "NOTIFY", "WARN"]);
+    }
+}
 
 words! {
     /// What an alarm does.

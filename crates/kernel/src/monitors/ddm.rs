@@ -24,8 +24,8 @@ impl Ddm {
     pub(super) fn new(_kind: MonitorKind, settings: &mut Settings) -> Result<Ddm, SettingFault> {
         Ok(Ddm {
             warm_start: super::float(settings.count("warm_start", (0, u64::from(u32::MAX)), 30)?),
-            warning_threshold: settings.number("warning_threshold", "a number", |_| true)?.unwrap_or(2.0),
-            drift_threshold: settings.number("drift_threshold", "a number", |_| true)?.unwrap_or(3.0),
+            warning_threshold: settings.not_negative("warning_threshold", 2.0)?,
+            drift_threshold: settings.not_negative("drift_threshold", 3.0)?,
             rate: RunningMean::default(),
             lowest: [f64::INFINITY, f64::INFINITY],
         })

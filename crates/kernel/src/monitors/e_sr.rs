@@ -60,10 +60,14 @@ impl Detect for ESr {
         (self.seen > 0).then(|| Reading::of(self.mean(), self.arl, float(self.seen)))
     }
 
+    fn clamps(&self, input: &Input) -> bool {
+        !(self.low..=self.high).contains(&input.float)
+    }
+
     fn guarantee(&self) -> String {
         format!(
-            "on average at least {} values between false alarms, whatever the values depend on, as long as each is \
-             expected to be no worse than `m0`",
+            "on average at least {} values between false alarms, whatever the values depend on, as long as each lies \
+             from `low` to `high` and is expected to be no worse than `m0`",
             short(self.arl)
         )
     }

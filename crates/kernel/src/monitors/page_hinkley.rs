@@ -23,7 +23,7 @@ impl PageHinkley {
         Ok(PageHinkley {
             min_instances: super::float(settings.count("min_instances", (0, u64::from(u32::MAX)), 30)?),
             delta: settings.number("delta", "a number", any)?.unwrap_or(0.005),
-            threshold: settings.number("threshold", "a number", any)?.unwrap_or(50.0),
+            threshold: settings.not_negative("threshold", 50.0)?,
             alpha: settings.number("alpha", "a number", any)?.unwrap_or(1.0 - 0.0001),
             mode: settings.word("mode", &["up", "down", "both"], "both")?,
             mean: RunningMean::default(),

@@ -73,6 +73,11 @@ impl Settings {
         Ok(self.number(key, "a number above 0", |number| number > 0.0)?.unwrap_or(unset))
     }
 
+    /// A number from 0 up.
+    pub(super) fn not_negative(&mut self, key: &'static str, unset: f64) -> Result<f64, SettingFault> {
+        Ok(self.number(key, "a number from 0 up", |number| number >= 0.0)?.unwrap_or(unset))
+    }
+
     /// A whole number within bounds.
     pub(super) fn count(&mut self, key: &'static str, (min, max): (u64, u64), unset: u64) -> Result<u64, SettingFault> {
         let Some(text) = self.take(key) else { return Ok(unset) };

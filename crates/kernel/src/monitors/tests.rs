@@ -269,7 +269,9 @@ fn wrong_settings_are_refused_in_a_sentence() {
             "`over` must be a whole number from 1 to 1000, or a time such as 24h; `soon` is not",
         ),
         ("ddm", "warm_start=NaN", "`warm_start` must be a whole number from 0 to 4294967295; `NaN` is not"),
-        ("ddm", "drift_threshold=inf", "`drift_threshold` must be a number; `inf` is not"),
+        ("ddm", "drift_threshold=inf", "`drift_threshold` must be a number from 0 up; `inf` is not"),
+        ("ddm", "warning_threshold=-1", "`warning_threshold` must be a number from 0 up; `-1` is not"),
+        ("page_hinkley", "threshold=-0.1", "`threshold` must be a number from 0 up; `-0.1` is not"),
     ];
     for (kind, set, expected) in rows {
         let fault = Monitor::new(MonitorKind::from_word(kind).unwrap(), settings(set)).unwrap_err();

@@ -98,6 +98,15 @@ fn a_refused_activation_leaves_nothing_behind() {
 }
 
 #[test]
+fn no_activation_leaves_a_group_that_is_halted() {
+    let halt = |group: &str| plain(Command::Halt { who: ann(), group: Some(group.to_owned()) });
+    let leave = |halted: &str| vec![halt(halted), activate("lead-1")];
+    check(&[enroll("lead-2"), leave("desk")], "REJECT GROUP_HALTED");
+    check(&[enroll("lead-2"), leave("floor")], "ACCEPT");
+    check(&[enroll("lead-2"), vec![halt("desk"), activate("lead-2")]], "ACCEPT");
+}
+
+#[test]
 fn a_restriction_puts_no_contract_in_force() {
     for (status, action) in [("DEGRADED", "pay"), ("ESCALATION_ONLY", "pay"), ("PASSIVE", "look")] {
         let restrict = Command::Restrict {

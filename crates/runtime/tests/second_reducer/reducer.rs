@@ -357,6 +357,10 @@ impl Reducer {
         if !matches!(who, Who::Operator(_)) {
             return Said::reject("NOT_AUTHORIZED");
         }
+        let group = agent.contract.as_deref().and_then(|before| self::rules(before).group);
+        if group.is_some_and(|group| rules.group != Some(group) && self.halted_groups.contains(group)) {
+            return Said::reject("GROUP_HALTED");
+        }
         let differs = |(name, stock, capacity): &(&str, bool, i64)| {
             self.declared.get(*name).is_some_and(|known| *known != (*stock, *capacity))
         };

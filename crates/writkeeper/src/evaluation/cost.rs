@@ -51,6 +51,13 @@ impl Prices {
         total
     }
 
+    /// Why there is no total although prices were given.
+    pub fn overflow(&self, evaluation: &Evaluation) -> Option<&'static str> {
+        let is_priced = *self != Prices::default();
+        let why = "what all cases cost together is too large a number; give the prices in a larger unit";
+        (is_priced && self.total(evaluation).is_none()).then_some(why)
+    }
+
     /// For programs: the calls, and what they and the mistakes cost.
     pub fn to_json(&self, evaluation: &Evaluation) -> Json {
         let total = self.total(evaluation).map_or(Json::Null, |total| Json::text(total.to_string()));

@@ -4,6 +4,7 @@
 use super::Evaluation;
 use super::label::Label;
 use kernel::monitors::{Input, Monitor};
+use std::collections::BTreeMap;
 use std::time::Instant as Stopwatch;
 use values::json::Json;
 use values::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use values::time::{Duration, Instant};
 pub struct Point {
     /// Its line.
     pub place: u64,
-    /// Which series; a monitor starts anew where the name changes.
+    /// Which series; each has a monitor of its own, in whatever order their values come.
     pub series: String,
     pub label: Label,
     /// The number as it is written; nothing where it is missing.
@@ -43,57 +44,78 @@ pub struct RunFigures {
     pub delays: Vec<u64>,
 }
 
+/// Series that are watched at once: each has a monitor with a window of its own.
+pub const SERIES_MAX: usize = 10_000;
+
 /// A monitor on its way along labelled series.
 pub struct Watched {
-    monitor: Monitor,
+    /// One that has seen nothing.
+    fresh: Monitor,
     /// Whether a warning counts as well.
     warnings: bool,
-    series: Option<String>,
-    run: Option<Run>,
+    series: BTreeMap<String, Series>,
     figures: RunFigures,
+}
+
+/// One series on its way.
+struct Series {
+    monitor: Monitor,
+    values: u64,
+    run: Option<Run>,
 }
 
 impl Watched {
     /// Starts.
     pub fn new(monitor: Monitor, warnings: bool) -> Watched {
-        Watched { monitor, warnings, series: None, run: None, figures: RunFigures::default() }
+        Watched { fresh: monitor, warnings, series: BTreeMap::new(), figures: RunFigures::default() }
     }
 
     /// Takes the next value; the error says what is wrong with it.
     pub fn take(&mut self, point: &Point) -> Result<(), String> {
-        if self.series.as_ref().is_some_and(|series| *series != point.series) {
-            self.figures.end(&mut self.run);
-            self.monitor.restart();
+        if !self.series.contains_key(&point.series) && self.series.len() >= SERIES_MAX {
+            return Err(format!(
+                "`{}` would be series {} of at most {SERIES_MAX}; evaluate them in several files",
+                kernel::finding::visible(&point.series),
+                self.series.len() + 1
+            ));
         }
-        self.series = Some(point.series.clone());
-        let input = self.input(point)?;
+        let fresh = || Series { monitor: self.fresh.clone(), values: 0, run: None };
+        let series = self.series.entry(point.series.clone()).or_insert_with(fresh);
+        let input = series.input(point)?;
         let begun = Stopwatch::now();
-        let signal = input.map(|input| self.monitor.update(&input)).unwrap_or_default();
+        let signal = input.map(|input| series.monitor.update(&input)).unwrap_or_default();
         self.figures.evaluation.latency.add(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        self.figures.enter(&mut self.run, point.place, point.label);
+        series.values += 1;
+        self.figures.enter(&mut series.run, point.place, point.label);
         if signal.drift || (self.warnings && signal.warning) {
-            self.figures.alarm(&mut self.run);
+            self.figures.alarm(&mut series.run);
         }
         Ok(())
     }
 
+    /// Ends, with everything that was found out.
+    pub fn figures(mut self) -> RunFigures {
+        // Runs that are still open end in the order in which they began.
+        let mut open: Vec<Option<Run>> = self.series.into_values().map(|series| series.run).collect();
+        open.sort_by_key(|run| run.map(|run| run.place));
+        open.iter_mut().for_each(|run| self.figures.end(run));
+        self.figures.evaluation.mistakes.sort_by_key(|mistake| mistake.place);
+        self.figures.evaluation.calls = self.figures.values;
+        self.figures
+    }
+}
+
+impl Series {
     fn input(&self, point: &Point) -> Result<Option<Input>, String> {
         let Some(value) = &point.value else { return Ok(None) };
-        // By time, the values are a second apart.
-        let seconds = i64::try_from(self.figures.values).unwrap_or(i64::MAX);
+        // By time, the values of a series are a second apart.
+        let seconds = i64::try_from(self.values).unwrap_or(i64::MAX);
         let at = Instant::PURE_DEFAULT.plus(Duration::from_secs(seconds));
         let input = Input::parse(value, at).ok_or_else(|| format!("`{value}` is no number within ±1e100"))?;
         match self.monitor.refuses(&input) {
             Some(why) => Err(format!("the monitor {why}; `{value}` is neither")),
             None => Ok(Some(input)),
         }
-    }
-
-    /// Ends, with everything that was found out.
-    pub fn figures(mut self) -> RunFigures {
-        self.figures.end(&mut self.run);
-        self.figures.evaluation.calls = self.figures.values;
-        self.figures
     }
 }
 

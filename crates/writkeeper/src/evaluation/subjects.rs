@@ -5,9 +5,9 @@ use kernel::advice::{AdviceKind, AdviceOutcome, AdviceVerdict, Needed, Opinion a
 use kernel::command::{MintedIds, Submission};
 use kernel::detectors::{DETECTORS, Detector, Seen, Thresholds};
 use kernel::evaluator::Compiled;
-use kernel::finding::{Effect, Finding, Gate};
+use kernel::finding::{Effect, Finding, Gate, visible};
 use kernel::nearest::suggestion;
-use kernel::proposal::Proposal;
+use kernel::proposal::{Malformed, Proposal};
 use kernel::pure::PureRun;
 use kernel::request::Provenance;
 use runtime::ports::advisor::Advisor;
@@ -40,9 +40,27 @@ pub struct Gates<'a> {
     pub advisor: &'a dyn Advisor,
 }
 
+impl Gates<'_> {
+    /// A refusal of what the contract is not about, or of what nobody can read, says nothing of its gates.
+    fn demand_usable(&self, number: u64, line: &[u8]) -> Result<(), String> {
+        let about = &self.run.contract().contract.agent;
+        match Proposal::parse_line(line, number) {
+            Ok(proposal) if proposal.agent == *about => Ok(()),
+            Ok(proposal) => {
+                let agent = visible(&proposal.agent);
+                Err(format!("the proposal is of agent `{agent}`, and the contract is about `{about}`"))
+            }
+            // Only this gate judges what cannot be read.
+            Err(_) if self.flags.gate == Some(Gate::Shape) => Ok(()),
+            Err(malformed) => Err(unread(&malformed)),
+        }
+    }
+}
+
 impl Subject for Gates<'_> {
     fn judge(&mut self, number: u64, case: &Json) -> Result<Opinion, String> {
         let line = case.to_canonical();
+        self.demand_usable(number, line.as_bytes())?;
         let advisor = self.advisor;
         let begun = Instant::now();
         let mut advise = |submission| runtime::advised(submission, Some(advisor));
@@ -87,8 +105,8 @@ impl<'a> PluginOf<'a> {
 
 impl Subject for PluginOf<'_> {
     fn judge(&mut self, number: u64, case: &Json) -> Result<Opinion, String> {
-        let malformed = |_| "the proposal cannot be read; `writkeeper decide` says why".to_owned();
-        let proposal = Proposal::parse_line(case.to_canonical().as_bytes(), number).map_err(malformed)?;
+        let proposal = Proposal::parse_line(case.to_canonical().as_bytes(), number);
+        let proposal = proposal.map_err(|malformed| unread(&malformed))?;
         let action = proposal.action.clone();
         let id = |what: &str| format!("{what}-{number}");
         let ids =
@@ -162,7 +180,12 @@ pub fn gate(word: &str) -> Result<Gate, String> {
 fn unknown(problem: &str, word: &str, known: &[&str]) -> String {
     let meant = suggestion(word, known.iter().copied());
     let list = if known.is_empty() { "it has none".to_owned() } else { format!("known: {}", known.join(", ")) };
-    kernel::finding::visible(&format!("{problem}{meant} ({list})"))
+    visible(&format!("{problem}{meant} ({list})"))
+}
+
+fn unread(malformed: &Malformed) -> String {
+    let problems: Vec<String> = malformed.findings.iter().map(|finding| visible(&finding.message())).collect();
+    format!("the proposal cannot be read: {}", problems.join("; "))
 }
 
 fn since(begun: Instant) -> u64 {

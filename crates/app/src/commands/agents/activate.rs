@@ -10,6 +10,7 @@ use crate::hint;
 use crate::store;
 use crate::terminal::{self, counted, echo, say};
 use contract::source::Diagnostic;
+use kernel::canary::{Loosened, apart, loosened};
 use kernel::contract::ways_out;
 use kernel::evaluator::Compiled;
 use kernel::finding::visible;
@@ -40,12 +41,14 @@ pub fn run(location: &str, json: bool, args: &ActivateArgs) -> anyhow::Result<Ex
         demand_ways_out(&runtime, &contract)?;
     }
     note_nobody(&runtime, &contract)?;
+    let ended = ended(&runtime, &contract)?;
     let summary = backtest(&runtime, &contract, wait)?;
     if let Some(summary) = summary.as_ref().filter(|_| !json) {
         summary.print()?;
     }
     let beside = summary.as_ref().map(|summary| ("backtest", summary.to_json()));
     let standing = carry_out_with(runtime.activate_over(store::operator(), contract, over), json, beside)?;
+    ended.iter().for_each(|sentence| terminal::note(sentence));
     let Some(liftable) = liftable(standing.status) else { return Ok(Exit::Fine) };
     // The contract counts from now on, and still the agent cannot do what it says.
     if !json {
@@ -77,6 +80,39 @@ pub fn note_nobody(runtime: &Runtime, contract: &Compiled) -> anyhow::Result<()>
         ));
     }
     Ok(())
+}
+
+/// What ends with the contract in force, one sentence each: the canary beside it, and monitors as it words them.
+fn ended(runtime: &Runtime, contract: &Compiled) -> anyhow::Result<Vec<String>> {
+    let mut ended = Vec::new();
+    let row = match runtime.read(Entity::Agent(contract.contract.agent.clone())).map_err(store::unread)? {
+        Some(Row::Agent(row)) => row,
+        Some(_) | None => return Ok(ended),
+    };
+    if let Some(canary) = &row.canary {
+        let what = if canary.contract == contract.digest { "is in force for every flow now" } else { "is taken back" };
+        ended.push(format!(
+            "this ended the canary: candidate sha256 {}, tried on {} of the flows, {what}",
+            canary.contract, canary.share
+        ));
+    }
+    let Some(before) = row.contract.filter(|before| *before != contract.digest) else { return Ok(ended) };
+    // A contract that cannot be read must not keep another one from its place.
+    let Ok(before) = runtime.contract(before) else { return Ok(ended) };
+    let (new, before) = (&contract.contract, &before.contract);
+    for (monitor, how) in loosened(new, before) {
+        let monitor = visible(&monitor);
+        ended.push(match how {
+            Loosened::Dropped => format!("this contract has no monitor `{monitor}` any more: nothing is counted by it"),
+            Loosened::Weaker(was, is) => {
+                format!("an alarm of monitor `{monitor}` does {} now, and not {}", is.word(), was.word())
+            }
+        });
+    }
+    for monitor in apart(new, before) {
+        ended.push(format!("this contract words monitor `{}` otherwise: it starts anew", visible(&monitor)));
+    }
+    Ok(ended)
 }
 
 /// A contract that locks the agent in is refused before it is in force, with every way that it closes.

@@ -1,8 +1,9 @@
 //! `writkeeper contract backtest`: what a candidate would have done to history.
 
 use crate::cli::BacktestArgs;
+use crate::commands::verify;
 use crate::contract_file;
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, InvalidData, UsageError};
 use crate::store;
 use crate::terminal::{self, ATTENTION, FAINT, STRONG, counted, paint, say, verdict_style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -23,6 +24,10 @@ pub fn run(args: &BacktestArgs) -> anyhow::Result<Exit> {
     let candidate = Candidate { contract, since, counted: None };
     let mut printing = Printing { json: args.kept.json, bar: bar(), broken: None };
     let counts = match &args.export {
+        Some(path) if !verify::is_export(path)? => {
+            let problem = format!("`{}` is no exported ledger; `writkeeper ledger export` makes one", path.display());
+            return Err(InvalidData(problem).into());
+        }
         Some(path) => of_export(&ExportPath::at(path), candidate, &mut printing)?,
         None => {
             let runtime = store::view(&args.kept.store)?;

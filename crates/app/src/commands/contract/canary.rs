@@ -3,14 +3,15 @@
 use crate::cli::{CanaryArgs, CanaryCommand};
 use crate::commands::agents::activate::{demand_enforced, demand_ways_out, note_nobody};
 use crate::contract_file;
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, Failure, UsageError};
 use crate::hint;
 use crate::store;
 use crate::terminal::{self, FAINT, GOOD, STRONG, counted, echo, paint, say};
-use kernel::canary::{Canary, Share, apart};
+use kernel::canary::{Canary, Loosened, Share, apart, loosened};
 use kernel::contract::attenuate::attenuate;
 use kernel::evaluator::Compiled;
 use kernel::finding::visible;
+use kernel::reasons::Reason;
 use runtime::Runtime;
 use std::path::Path;
 use std::sync::Arc;
@@ -42,15 +43,7 @@ pub fn run(args: &CanaryArgs) -> anyhow::Result<Exit> {
             let problem = |text: &str| UsageError(format!("--contract `{}` is no SHA-256", echo(text)));
             let contract =
                 contract.as_deref().map(|text| Digest::parse(text).ok_or_else(|| problem(text))).transpose()?;
-            let contract = contract.map_or_else(|| running(&runtime, agent).map(|(_, canary)| canary.contract), Ok)?;
-            // People may have left since it started.
-            let candidate = runtime.contract(contract).map_err(store::unread)?;
-            if !allow_locked {
-                demand_ways_out(&runtime, &candidate)?;
-            }
-            note_nobody(&runtime, &candidate)?;
-            canary::promote(&runtime, &store::operator(), agent, contract, because)?;
-            say!("{}: the candidate is in force for every flow of {}", paint(GOOD, "promoted"), visible(agent));
+            promote(&runtime, agent, contract, because, *allow_locked)?;
         }
         Some(CanaryCommand::Rollback { agent, because }) => {
             canary::roll_back(&runtime, &store::operator(), agent, because)?;
@@ -59,6 +52,46 @@ pub fn run(args: &CanaryArgs) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Fine)
+}
+
+fn promote(
+    runtime: &Runtime,
+    agent: &str,
+    looked_at: Option<Digest>,
+    because: &str,
+    allow_locked: bool,
+) -> anyhow::Result<()> {
+    let (_, canary) = running(runtime, agent)?;
+    let contract = looked_at.unwrap_or(canary.contract);
+    if contract == canary.contract {
+        // People may have left since it started.
+        let candidate = runtime.contract(contract).map_err(store::unread)?;
+        if !allow_locked {
+            demand_ways_out(runtime, &candidate)?;
+        }
+        note_nobody(runtime, &candidate)?;
+    }
+    let promoted = canary::promote(runtime, &store::operator(), agent, contract, because);
+    promoted.map_err(|error| other_candidate(error.into(), runtime, agent, contract))?;
+    let agent = visible(agent);
+    say!("{}: contract sha256 {contract} is in force for every flow of {agent}", paint(GOOD, "promoted"));
+    Ok(())
+}
+
+/// The digest is not that of the candidate: the kernel compares the two, and an operator wants to know which is which.
+fn other_candidate(error: anyhow::Error, runtime: &Runtime, agent: &str, expected: Digest) -> anyhow::Error {
+    let failure = Failure::of_error(&error);
+    if failure.code != Reason::StateConflict.code() {
+        return error;
+    }
+    let Ok((_, canary)) = running(runtime, agent) else { return error };
+    let message = format!(
+        "the candidate that is tried for `{}` now is {}, and --contract expected {expected}; nothing was promoted",
+        visible(agent),
+        canary.contract
+    );
+    let show = hint::next(&format!("writkeeper contract canary show {}", echo(agent)));
+    Failure { message, fix: format!("look at the one that is tried with `{show}`, and promote that"), ..failure }.into()
 }
 
 fn start(
@@ -78,7 +111,15 @@ fn start(
     }
     note_nobody(runtime, &contract)?;
     note_bounds(runtime, &contract, share)?;
+    let digest = contract.digest;
+    let before = canary::running(runtime)?.into_iter().find(|(name, _)| *name == agent).map(|(_, canary)| canary);
     canary::start(runtime, &store::operator(), contract, share, because)?;
+    if let Some(before) = before.filter(|before| before.contract != digest) {
+        terminal::note(&format!(
+            "it replaces candidate sha256 {}, which {} of the flows were under",
+            before.contract, before.share
+        ));
+    }
     let (agent, next) = (visible(&agent), hint::next(&format!("writkeeper contract canary show {}", echo(&agent))));
     say!("{}: {share} of the flows of {agent} are under the candidate; next: {next}", paint(GOOD, "started"));
     Ok(())
@@ -96,6 +137,18 @@ fn note_bounds(runtime: &Runtime, candidate: &Compiled, share: Share) -> anyhow:
              force at `{}`",
             visible(&wider.path)
         ));
+    }
+    for (monitor, how) in loosened(&candidate.contract, &in_force.contract) {
+        let monitor = visible(&monitor);
+        let how = match how {
+            Loosened::Dropped => format!("drops monitor `{monitor}`: flows under the candidate are not counted by it"),
+            Loosened::Weaker(was, is) => format!(
+                "weakens monitor `{monitor}` from {} to {} for flows under the candidate",
+                was.word(),
+                is.word()
+            ),
+        };
+        terminal::note(&format!("the candidate {how}, and an agent that finds such a flow can stay in it"));
     }
     for monitor in apart(&candidate.contract, &in_force.contract) {
         terminal::note(&format!(
@@ -139,8 +192,9 @@ fn print(agent: &str, compared: &Comparison) -> anyhow::Result<()> {
     say!("{}  {} of the flows since {since} by {by}: {because}", paint(STRONG, &agent), canary.share);
     print_side("in force", &compared.in_force)?;
     print_side("candidate", &compared.candidate)?;
-    let agent = echo(&agent);
-    say!("next: {}", hint::next(&format!("writkeeper contract canary promote {agent} --because TEXT")));
+    let (agent, candidate) = (echo(&agent), canary.contract);
+    let promote = format!("writkeeper contract canary promote {agent} --contract {candidate} --because TEXT");
+    say!("next: {}", hint::next(&promote));
     say!("  or: {}", hint::next(&format!("writkeeper contract canary rollback {agent} --because TEXT")));
     Ok(())
 }
@@ -150,6 +204,9 @@ fn print_side(name: &str, side: &Side) -> anyhow::Result<()> {
     let decisions = counted(side.decisions(), "decision");
     let (accepted, rejected, escalated) = (verdicts.accepted, verdicts.rejected, verdicts.escalated);
     say!("  {name:<9}  {decisions}: {accepted} accepted, {rejected} rejected, {escalated} escalated");
+    if let Some(contract) = side.contract {
+        say!("             {}", paint(FAINT, format!("sha256 {contract}")));
+    }
     if let Some(part) = side.accepted() {
         let percent = |value: u64| format!("{}.{:02}", value / 100, value % 100);
         let (value, low, high) = (percent(part.value), percent(part.low), percent(part.high));

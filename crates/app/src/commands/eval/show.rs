@@ -1,6 +1,6 @@
 //! What an evaluation found, for people and programs.
 
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::terminal::{ATTENTION, FAINT, STRONG, counted, paint, say};
 use values::json::Json;
 use writkeeper::evaluation::cost::Prices;
@@ -10,6 +10,7 @@ use writkeeper::evaluation::{Confusion, Evaluation, Mistake};
 
 /// Prints an evaluation.
 pub fn print(title: &str, evaluation: &Evaluation, prices: &Prices, json: bool) -> anyhow::Result<Exit> {
+    demand_total(evaluation, prices)?;
     if json {
         let mut told = evaluation.to_json(prices);
         if let Json::Object(members) = &mut told {
@@ -22,6 +23,11 @@ pub fn print(title: &str, evaluation: &Evaluation, prices: &Prices, json: bool) 
     say!("{} on {cases}", paint(STRONG, kernel::finding::visible(title)));
     body(evaluation, prices)?;
     Ok(Exit::Fine)
+}
+
+/// A total that was asked for and cannot be told is an error, not a line that is missing.
+pub fn demand_total(evaluation: &Evaluation, prices: &Prices) -> anyhow::Result<()> {
+    prices.overflow(evaluation).map_or(Ok(()), |why| Err(UsageError(format!("--cost: {why}")).into()))
 }
 
 /// Everything below the title.

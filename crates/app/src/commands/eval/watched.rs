@@ -23,6 +23,7 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
         }
         None => (along(args)?, "value"),
     };
+    show::demand_total(&figures.evaluation, &prices)?;
     let title = format!("monitor {}", args.name);
     if args.cases.json {
         let mut told = figures.evaluation.to_json(&prices);
@@ -46,7 +47,7 @@ fn along(args: &MonitorArgs) -> anyhow::Result<RunFigures> {
     let mut values = 0;
     while let Some((number, line)) = lines.next_filled_line()? {
         let (label, members) = label::line(line, &["value", "series"]).map_err(|problem| wrong(number, &problem))?;
-        let series = members.get("series").and_then(Json::as_text).unwrap_or_default().to_owned();
+        let series = series(&members).map_err(|problem| wrong(number, &problem))?;
         let value = value(&members).map_err(|problem| wrong(number, &problem))?;
         let point = Point { place: number, series, label, value };
         watched.take(&point).map_err(|problem| wrong(number, &problem))?;
@@ -64,6 +65,16 @@ fn print_delay(figures: &RunFigures, unit: &str) -> anyhow::Result<()> {
     let alarms = counted(figures.false_alarms, "false alarm");
     say!("  {:<17} {alarms} in {} without a change", "wrongly", counted(figures.good_values, unit));
     Ok(())
+}
+
+/// The name of a series; those without one are one series.
+fn series(members: &Object) -> Result<String, String> {
+    match members.get("series") {
+        None | Some(Json::Null) => Ok(String::new()),
+        Some(Json::Text(name)) => Ok(name.clone()),
+        Some(number @ Json::Number(_)) => Ok(number.to_canonical()),
+        Some(other) => Err(format!("`series` must be a name, not {}", other.kind())),
+    }
 }
 
 fn value(members: &Object) -> Result<Option<String>, String> {

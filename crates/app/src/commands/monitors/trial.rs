@@ -2,7 +2,7 @@
 
 use crate::commands::lines::Lines;
 use crate::exit::{Exit, Failure, UsageError};
-use crate::terminal::echo;
+use crate::terminal::{self, counted, echo};
 use kernel::monitors::{Input, Monitor, MonitorKind, Settings};
 use kernel::nearest::suggestion;
 use std::collections::BTreeMap;
@@ -13,6 +13,7 @@ use values::time::{Duration, Instant};
 pub fn run(kind: &str, settings: &[String]) -> anyhow::Result<Exit> {
     let mut monitor = monitor(kind, settings)?;
     let mut lines = Lines::open(None)?;
+    let mut outside: u64 = 0;
     let mut out = BufWriter::new(std::io::stdout().lock());
     while let Some((number, line)) = lines.next_line()? {
         let index = number.saturating_sub(1);
@@ -32,6 +33,7 @@ pub fn run(kind: &str, settings: &[String]) -> anyhow::Result<Exit> {
             out.flush()?;
             return Err(unusable(format!("line {number}: `{kind}` {why}; `{}` is neither", echo(text))));
         }
+        outside += u64::from(monitor.clamps(&input));
         let signal = monitor.update(&input);
         for (alarm, word) in [(signal.drift, "drift"), (signal.warning, "warning")] {
             if alarm {
@@ -40,6 +42,13 @@ pub fn run(kind: &str, settings: &[String]) -> anyhow::Result<Exit> {
         }
     }
     out.flush()?;
+    if outside > 0 {
+        let values = counted(outside, "value");
+        terminal::note(&format!(
+            "{values} outside `low` to `high` counted as the nearer of the two, and `{kind}` promises nothing about such \
+             values: set `low` and `high` to what the numbers can be"
+        ));
+    }
     Ok(Exit::Fine)
 }
 

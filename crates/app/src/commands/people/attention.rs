@@ -58,6 +58,10 @@ pub fn run(kept: &Kept, group: Option<&str>, told: &Told<'_>, unbounded: bool) -
             Some(Row::State(row)) => (Attention::from_json(&row.value), Some(row.version)),
             Some(_) | None => (None, None),
         };
+        if !kept.json && !is_asked(&runtime, group)? {
+            let set = hint::next("writkeeper people set FILE");
+            terminal::note(&format!("nobody is in group `{}` now; `{set}` says who is", visible(group)));
+        }
         let value = if unbounded { Json::Null } else { told.over(known)?.to_json() };
         // Somebody else may bound it meanwhile: what they told must not be lost either.
         let write = Write { key: format!("{ATTENTION}{group}"), value, expect: Some(version.unwrap_or(0)) };
@@ -68,6 +72,12 @@ pub fn run(kept: &Kept, group: Option<&str>, told: &Told<'_>, unbounded: bool) -
         }
     }
     list(&runtime, group, kept.json)
+}
+
+/// Whether anybody is in a group. An operator who mistypes it would believe that people are spared.
+fn is_asked(runtime: &Runtime, group: &str) -> anyhow::Result<bool> {
+    let known = super::known(runtime)?;
+    Ok(known.values().any(|person| person.groups.contains(group)))
 }
 
 fn list(runtime: &Runtime, only: Option<&str>, json: bool) -> anyhow::Result<()> {

@@ -128,6 +128,9 @@ pub(super) fn activate(
         let now = row.contract.map_or_else(|| "no contract".to_owned(), |digest| digest.to_string());
         return ChangeOutcome::refused(conflict(format!("contract of {name}"), &now, &expected.to_string()));
     }
+    if let Some(finding) = leaving_a_halted_group(world, change, &row, contract) {
+        return ChangeOutcome::refused(finding);
+    }
     if let Err(finding) = declare_resources(world, change, contract) {
         return ChangeOutcome::refused(finding);
     }
@@ -146,6 +149,13 @@ pub(super) fn activate(
     world.put(key(change, Entity::Contract(contract.digest.to_string())), contract_row(contract));
     world.put(agent_key, Row::Agent(Box::new(row)));
     ChangeOutcome::done(Event::AgentChanged(standing))
+}
+
+/// A switch that is pulled is lifted by `resume`, with a reason, and not by a contract that names another group or none.
+fn leaving_a_halted_group(world: &World, change: &Change, row: &AgentRow, contract: &Compiled) -> Option<Finding> {
+    let group = row.group.as_ref().filter(|group| contract.contract.group.as_ref() != Some(*group))?;
+    let tenant = world.tenant(&key(change, Entity::Tenant))?;
+    tenant.stopped_group(group)
 }
 
 /// Declares the resources of a contract; nothing is changed where one is declared otherwise elsewhere.
@@ -325,4 +335,33 @@ pub(super) fn refused(change: &Change, name: &str, row: &AgentRow, refusal: Agen
         }
     };
     ChangeOutcome::refused(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::Act;
+    use crate::testing::{Case, case};
+
+    /// What an activation comes to once the agent's group, and then another one, is stopped.
+    fn activated(case: Case, halted: &str) -> String {
+        let mut case = case.group("payments");
+        case.judge();
+        let mut case = case.halted_group(halted);
+        let act = Act::Activate { contract: case.compiled(), expected: None };
+        let done = case.change(Actor::Operator("ann".to_owned()), act);
+        done.answer.findings.iter().map(Finding::message).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn a_contract_does_not_lead_out_of_a_group_that_is_stopped() {
+        let named = |group: &'static str| case().contract(|contract| contract.group = Some(group.to_owned()));
+        let refused = "group `payments` is stopped by operator:ann: fire";
+        assert_eq!(activated(case(), "payments"), refused);
+        assert_eq!(activated(named("office"), "payments"), refused);
+        assert_eq!(activated(named("payments"), "payments"), "");
+        // The switch of a group that the agent is not in is no reason, also where the contract leads into that group.
+        assert_eq!(activated(case(), "office"), "");
+        assert_eq!(activated(named("office"), "office"), "");
+    }
 }
