@@ -265,7 +265,7 @@ impl<'a> Harness<'a> {
             }
             Plain::Lift { who, agent, status, because: is_said } => {
                 let status = AgentStatus::from_word(status).unwrap();
-                let because = if *is_said { because() } else { " ".to_owned() };
+                let because = if *is_said { "checked".to_owned() } else { " ".to_owned() };
                 (who, Act::Lift { agent: agent.clone(), status, because })
             }
             Plain::Retire { who, agent } => (who, Act::Retire { agent: agent.clone(), because: because() }),
