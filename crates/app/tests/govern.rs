@@ -83,6 +83,32 @@ fn no_contract_leads_out_of_a_group_that_is_stopped() {
 }
 
 #[test]
+fn no_contract_leads_out_from_below_a_group_that_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "lead", "group: payments\n");
+    agent(folder, "middle", "parent: lead\n");
+    agent(folder, "junior", "parent: middle\n");
+    agent(folder, "other", "");
+    let text = std::fs::read_to_string(folder.join("junior.yaml")).unwrap();
+    std::fs::write(folder.join("free.yaml"), text.replace("parent: middle\n", "")).unwrap();
+    std::fs::write(folder.join("moved.yaml"), text.replace("parent: middle", "parent: other")).unwrap();
+    std::fs::write(folder.join("same.yaml"), text + "mission: pays\n").unwrap();
+    writkeeper(folder, "halt --group payments --because fire", "", 0);
+    assert!(decided(folder, "junior", "a", 1).contains("GROUP_HALTED"));
+    for other in ["free.yaml", "moved.yaml"] {
+        let said = writkeeper(folder, &format!("agents activate --contract {other}"), "", 1);
+        assert!(said.contains("GROUP_HALTED") && said.contains("fire"), "{said}");
+    }
+    writkeeper(folder, "agents activate --contract same.yaml", "", 0);
+    writkeeper(folder, "resume --group payments --because out", "", 0);
+    writkeeper(folder, "agents activate --contract moved.yaml", "", 0);
+    decided(folder, "junior", "a", 0);
+    writkeeper(folder, "ledger export --out junior.export", "", 0);
+    writkeeper(folder, "verify junior.export", "", 0);
+}
+
+#[test]
 fn what_is_beyond_the_attention_of_a_group_is_refused_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -112,7 +112,7 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
         Act::Register(registration) => {
             keys.extend(registry::keys_of_registration(registration, &key));
         }
-        Act::Activate { contract, .. } => keys.extend(registry::keys_of_contract(contract, &key)),
+        Act::Activate { contract, .. } => keys.extend(registry::keys_of_activation(world, change, contract)),
         Act::Try(trial) => keys.extend(trying::keys(trial, &key)),
         Act::Restrict { agent: name, .. } | Act::Retire { agent: name, .. } => {
             keys.insert(agent(name));

@@ -33,7 +33,7 @@ pub const ROUTES: &[Route] = &[
         method: "POST",
         path: "/v1/agents",
         name: "register_agent",
-        summary: "Make an agent known with its contract, put it in force, and give it a token, which is told only now",
+        summary: "Make an agent known with its contract, put it in force, and give it a token, which is told only now; one that it had before ends",
         access: OPERATOR,
         query: &[],
         body: Some(BodyRule { limit: BODY_MAX, schema: schemas::agents::newcomer, optional: false }),

@@ -13,6 +13,7 @@ use crate::contract::attenuate::attenuate;
 use crate::evaluator::Compiled;
 use crate::event::{AgentStanding, AmendedLimit, Event, LimitBounds};
 use crate::finding::{Finding, Gate};
+use crate::flow::DEPTH_MAX;
 use crate::reasons::Reason;
 use crate::version::supports;
 use crate::world::{Entity, Key, Row, World};
@@ -151,11 +152,44 @@ pub(super) fn activate(
     ChangeOutcome::done(Event::AgentChanged(standing))
 }
 
-/// A switch that is pulled is lifted by `resume`, with a reason, and not by a contract that names another group or none.
+/// A switch that is pulled is lifted by `resume`, with a reason, and not by a contract that names another group or none, or
+/// another parent than one that is stopped.
 fn leaving_a_halted_group(world: &World, change: &Change, row: &AgentRow, contract: &Compiled) -> Option<Finding> {
-    let group = row.group.as_ref().filter(|group| contract.contract.group.as_ref() != Some(*group))?;
     let tenant = world.tenant(&key(change, Entity::Tenant))?;
-    tenant.stopped_group(group)
+    let own = row.group.as_ref().filter(|group| contract.contract.group.as_ref() != Some(*group));
+    if let Some(stopped) = own.and_then(|group| tenant.stopped_group(group)) {
+        return Some(stopped);
+    }
+    if row.parent == contract.contract.parent {
+        return None;
+    }
+    let above = above(world, change, row).filter_map(|(_, above)| above);
+    above.filter_map(|above| tenant.stopped_group(above.group.as_deref()?)).next()
+}
+
+/// The agents above one, as far as they are loaded, from its parent up.
+fn above<'w>(
+    world: &'w World,
+    change: &'w Change,
+    row: &AgentRow,
+) -> impl Iterator<Item = (Key, Option<&'w AgentRow>)> + use<'w> {
+    let found = |parent: String| {
+        let agent = key(change, Entity::Agent(parent));
+        let row = world.agent(&agent);
+        (agent, row)
+    };
+    let first = row.parent.clone().map(found);
+    std::iter::successors(first, move |(_, row)| row.and_then(|row| row.parent.clone()).map(found)).take(DEPTH_MAX)
+}
+
+/// Everything that an activation touches: also the agents that stand above it now.
+pub(super) fn keys_of_activation(world: &World, change: &Change, contract: &Compiled) -> Vec<Key> {
+    let key = |entity| key(change, entity);
+    let mut keys = keys_of_contract(contract, &key);
+    if let Some(row) = world.agent(&key(Entity::Agent(contract.contract.agent.clone()))) {
+        keys.extend(above(world, change, row).map(|(agent, _)| agent));
+    }
+    keys
 }
 
 /// Declares the resources of a contract; nothing is changed where one is declared otherwise elsewhere.
