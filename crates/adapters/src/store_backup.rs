@@ -3,7 +3,8 @@
 //! Tenants share nothing, so each is carried as of one commit of its own; those of a file as of the same commit.
 
 use crate::location::Location;
-use crate::store_copy::{Copied, copy, forgotten, tenants};
+use crate::store_copy::{Arrived, Copied, copy, forgotten, is_same, tenants};
+use crate::store_postgres::demand_finished;
 use crate::store_sqlite::write_whole;
 use runtime::crash::around;
 use runtime::ports::clock::Clock;
@@ -11,6 +12,7 @@ use runtime::ports::store::StoreFault;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use values::ids::TENANT_DEFAULT;
 
 /// What was written of one tenant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,7 +35,7 @@ pub fn back_up(
     remove(&half);
     let written = match from {
         Location::Sqlite(path) => write_whole(path, &half).and_then(|()| counted(&half, clock)),
-        Location::Postgres(_) => carried(from, &half, clock, heard),
+        Location::Postgres(address) => demand_finished(address).and_then(|()| carried(from, &half, clock, heard)),
         Location::Memory => Err(forgotten()),
     };
     let moved = written.and_then(|written| keep(&half, to).map(|()| written));
@@ -60,16 +62,50 @@ pub fn restore(
             }
             back_up(&Location::Sqlite(from.to_path_buf()), path, clock, heard)
         }
-        Location::Postgres(_) => {
-            let source = Location::Sqlite(from.to_path_buf());
-            let carry = |tenant: String| {
-                let Copied { records, .. } = copy((&source, to), &tenant, clock.clone(), heard)?;
-                Ok(BackedUp { tenant, records })
-            };
-            tenants(&source)?.into_iter().map(carry).collect()
-        }
+        Location::Postgres(_) => brought_back((&Location::Sqlite(from.to_path_buf()), to), clock, heard),
         Location::Memory => Err(forgotten()),
     }
+}
+
+/// Brings all tenants of a backup into a database, or those that an interrupted attempt left out. The first tenant can be
+/// used last: until then no service starts there.
+fn brought_back(
+    (from, to): (&Location, &Location),
+    clock: &Arc<dyn Clock>,
+    heard: &mut dyn FnMut(u64, u64),
+) -> Result<Vec<BackedUp>, StoreFault> {
+    let (all, there) = (tenants(from)?, if to.is_there()? { tenants(to)? } else { Vec::new() });
+    for tenant in &there {
+        if !all.contains(tenant) || !is_same((from, to), tenant, clock)? {
+            return Err(not_empty(to, tenant));
+        }
+    }
+    let (mut written, mut first) = (Vec::new(), None);
+    let rest = all.iter().filter(|tenant| *tenant != TENANT_DEFAULT);
+    for tenant in all.iter().filter(|tenant| *tenant == TENANT_DEFAULT).chain(rest) {
+        if there.contains(tenant) {
+            if tenant == TENANT_DEFAULT {
+                // It is finished last, so nothing was left out.
+                return Err(not_empty(to, tenant));
+            }
+            written.push(BackedUp { tenant: tenant.clone(), records: 0 });
+            continue;
+        }
+        let arrived = Arrived::of((from, to), tenant, clock.clone(), heard)?;
+        if tenant == TENANT_DEFAULT {
+            first = Some(arrived);
+        } else {
+            written.push(BackedUp { tenant: tenant.clone(), records: arrived.finish()?.records });
+        }
+    }
+    if let Some(arrived) = first {
+        written.insert(0, BackedUp { tenant: TENANT_DEFAULT.to_owned(), records: arrived.finish()?.records });
+    }
+    Ok(written)
+}
+
+fn not_empty(to: &Location, tenant: &str) -> StoreFault {
+    StoreFault::Refused(format!("`{to}` is not empty: it has tenant `{tenant}`; name another database"))
 }
 
 fn carried(
@@ -85,7 +121,11 @@ fn carried(
         let Copied { records, .. } = copy((from, &target), &tenant, clock.clone(), heard)?;
         Ok(BackedUp { tenant, records })
     };
-    let written = tenants(from)?.into_iter().map(carry).collect::<Result<Vec<BackedUp>, _>>();
+    let all = tenants(from)?;
+    if all.is_empty() {
+        return Err(StoreFault::Refused(format!("`{from}` has no entries yet, so there is nothing to back up")));
+    }
+    let written = all.into_iter().map(carry).collect::<Result<Vec<BackedUp>, _>>();
     // Of what SQLite keeps beside a file nothing is left in the backup.
     let whole = written.and_then(|written| write_whole(&filled, half).map(|()| written));
     remove(&filled);

@@ -5,6 +5,7 @@ use crate::store_postgres::{PostgresContents, PostgresFilling};
 use crate::store_sqlite::{SqliteContents, SqliteFilling};
 use kernel::stored::Kind;
 use kernel::world::{Key, Row};
+use ledger::discontinuity::Discontinuity;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::{Reader, StoreFault, StoredRecord};
 use std::sync::Arc;
@@ -73,56 +74,105 @@ pub struct Copied {
     pub behind: u64,
 }
 
-/// Copies a tenant of a store into an empty one, or goes on where an earlier copy was interrupted; `heard` is told how many records of how many were carried.
+/// Copies a tenant of a store into an empty one, or goes on where an earlier copy was interrupted; `heard` is told how many
+/// records of how many were carried.
 pub fn copy(
-    (from, to): (&Location, &Location),
+    places: (&Location, &Location),
     tenant: &str,
     clock: Arc<dyn Clock>,
     heard: &mut dyn FnMut(u64, u64),
 ) -> Result<Copied, StoreFault> {
-    if from == to {
-        return Err(StoreFault::Refused(format!("`{from}` cannot be copied onto itself")));
-    }
-    let mut contents: Box<dyn Contents> = match from {
-        Location::Sqlite(path) => Box::new(SqliteContents::of(path, tenant)?),
-        Location::Postgres(address) => Box::new(PostgresContents::of(address, tenant)?),
-        Location::Memory => return Err(forgotten()),
-    };
-    let size = contents.reader().size()?;
-    let last = contents.last()?;
-    let mut filling: Box<dyn Filling> = match to {
-        Location::Sqlite(path) => Box::new(SqliteFilling::of(path, tenant, clock.clone())?),
-        Location::Postgres(address) => Box::new(PostgresFilling::of(address, tenant)?),
-        Location::Memory => return Err(forgotten()),
-    };
-    let mut copied = Copied { resumed: filling.arrived(), ..Copied::default() };
-    if copied.resumed > size {
-        return Err(StoreFault::Refused(format!("`{to}` holds the beginning of another store; name an empty one")));
-    }
-    copied.records = copied.resumed;
-    while copied.records < size {
-        let page = contents.reader().records(copied.records, PAGE)?;
-        if page.is_empty() {
-            return Err(StoreFault::Corrupt(format!("record {} is missing", copied.records)));
+    Arrived::of(places, tenant, clock, heard)?.finish()
+}
+
+/// A tenant that has arrived as a whole. Nobody can use it before it is finished.
+pub(crate) struct Arrived<'p> {
+    places: (&'p Location, &'p Location),
+    tenant: String,
+    clock: Arc<dyn Clock>,
+    filling: Box<dyn Filling>,
+    size: u64,
+    last: Option<Instant>,
+    copied: Copied,
+}
+
+impl<'p> Arrived<'p> {
+    /// Carries everything, and compares what arrived.
+    pub(crate) fn of(
+        places: (&'p Location, &'p Location),
+        tenant: &str,
+        clock: Arc<dyn Clock>,
+        heard: &mut dyn FnMut(u64, u64),
+    ) -> Result<Arrived<'p>, StoreFault> {
+        let (from, to) = places;
+        if from == to {
+            return Err(StoreFault::Refused(format!("`{from}` cannot be copied onto itself")));
         }
-        filling.records(&page)?;
-        // Records never change, so an interrupted copy goes on behind the last page.
-        filling.keep()?;
-        copied.records += page.len() as u64;
-        heard(copied.records, size);
+        let mut contents: Box<dyn Contents> = match from {
+            Location::Sqlite(path) => Box::new(SqliteContents::of(path, tenant)?),
+            Location::Postgres(address) => Box::new(PostgresContents::of(address, tenant)?),
+            Location::Memory => return Err(forgotten()),
+        };
+        let size = contents.reader().size()?;
+        let last = contents.last()?;
+        let mut filling: Box<dyn Filling> = match to {
+            Location::Sqlite(path) => Box::new(SqliteFilling::of(path, tenant, clock.clone())?),
+            Location::Postgres(address) => Box::new(PostgresFilling::of(address, tenant)?),
+            Location::Memory => return Err(forgotten()),
+        };
+        let mut copied = Copied { resumed: filling.arrived(), ..Copied::default() };
+        if copied.resumed > size {
+            return Err(StoreFault::Refused(format!("`{to}` holds the beginning of another store; name an empty one")));
+        }
+        copied.records = copied.resumed;
+        while copied.records < size {
+            let page = contents.reader().records(copied.records, PAGE)?;
+            if page.is_empty() {
+                return Err(StoreFault::Corrupt(format!("record {} is missing", copied.records)));
+            }
+            filling.records(&page)?;
+            // Records never change, so an interrupted copy goes on behind the last page.
+            filling.keep()?;
+            copied.records += page.len() as u64;
+            heard(copied.records, size);
+        }
+        compare(contents.as_mut(), filling.as_mut(), size)?;
+        for kind in Kind::ALL {
+            copied.rows += carry_rows(contents.as_mut(), filling.as_mut(), *kind)?;
+        }
+        copied.answers = carry_answers(contents.as_mut(), filling.as_mut())?;
+        Ok(Arrived { places, tenant: tenant.to_owned(), clock, filling, size, last, copied })
     }
-    compare(contents.as_mut(), filling.as_mut(), size)?;
-    for kind in Kind::ALL {
-        copied.rows += carry_rows(contents.as_mut(), filling.as_mut(), *kind)?;
+
+    /// Lets it be used.
+    pub(crate) fn finish(self) -> Result<Copied, StoreFault> {
+        let Arrived { places: (from, to), tenant, clock, filling, size, last, mut copied } = self;
+        filling.finish(size, last)?;
+        if size_of(to, &tenant, &clock)? != size {
+            return Err(StoreFault::Corrupt(format!("`{to}` does not hold what was written; do not use the copy")));
+        }
+        copied.behind = size_of(from, &tenant, &clock)?.saturating_sub(size);
+        Ok(copied)
     }
-    copied.answers = carry_answers(contents.as_mut(), filling.as_mut())?;
-    filling.finish(size, last)?;
-    if view_store(to, tenant, clock.clone(), OpenOptions::default())?.reader()?.size()? != size {
-        return Err(StoreFault::Corrupt(format!("`{to}` does not hold what was written; do not use the copy")));
-    }
-    let now = view_store(from, tenant, clock, OpenOptions::default())?.reader()?.size()?;
-    copied.behind = now.saturating_sub(size);
-    Ok(copied)
+}
+
+fn size_of(place: &Location, tenant: &str, clock: &Arc<dyn Clock>) -> Result<u64, StoreFault> {
+    view_store(place, tenant, clock.clone(), OpenOptions::default())?.reader()?.size()
+}
+
+/// Whether two stores hold as many records of a tenant, and the same last one.
+pub(crate) fn is_same(
+    places: (&Location, &Location),
+    tenant: &str,
+    clock: &Arc<dyn Clock>,
+) -> Result<bool, StoreFault> {
+    let end = |place: &Location| {
+        let mut reader = view_store(place, tenant, clock.clone(), OpenOptions::default())?.reader()?;
+        let size = reader.size()?;
+        let last = reader.records(size.saturating_sub(1), 1)?.pop();
+        Ok((size, last.map(|record| record.leaf)))
+    };
+    Ok(end(places.0)? == end(places.1)?)
 }
 
 /// Reads the whole ledger of a tenant; every body must fit its leaf. How many records there are.
@@ -144,7 +194,9 @@ pub(crate) fn demand_consistent(location: &Location, tenant: &str, clock: Arc<dy
 
 fn demand_fitting(record: StoredRecord) -> Result<(), StoreFault> {
     let StoredRecord { index, leaf, body: Some((body, salt)) } = record else { return Ok(()) };
-    if (Sealed { leaf, body, salt }).is_consistent() {
+    // The declaration that a log goes on after a loss is signed as it is, so its body is the leaf.
+    let declares = leaf == body && Discontinuity::parse(leaf.as_bytes()).is_ok();
+    if declares || (Sealed { leaf, body, salt }).is_consistent() {
         return Ok(());
     }
     Err(StoreFault::Corrupt(format!("the body of record {index} does not fit its leaf")))
@@ -163,7 +215,7 @@ pub fn tenants(location: &Location) -> Result<Vec<String>, StoreFault> {
 pub(crate) fn unfinished(end: u64) -> StoreFault {
     StoreFault::Refused(format!(
         "the ledger ends at {end} and its head says 0: a copy into this store has not ended; run the same \
-         `writkeeper store copy` again"
+         `writkeeper store copy` or `store restore` again"
     ))
 }
 

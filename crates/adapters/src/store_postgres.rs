@@ -23,7 +23,7 @@ mod value;
 mod view;
 
 pub use address::{Address, Server, Tls};
-pub(crate) use copying::{PostgresContents, PostgresFilling, tenants};
+pub(crate) use copying::{PostgresContents, PostgresFilling, demand_finished, tenants};
 pub use measure::RawPostgres;
 pub use settings::{Settings, VERSION_TESTED};
 pub use view::PostgresView;

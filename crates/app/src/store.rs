@@ -101,6 +101,11 @@ pub fn open_with(named: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> 
     Ok(opened(&location, OpenOptions { clock, create: false, ..options_of(&location)? })?.into_runtime())
 }
 
+/// The same, with options of its own.
+pub fn open_as(location: &str, options: &OpenOptions) -> anyhow::Result<Runtime> {
+    Ok(opened(location, OpenOptions { create: false, ..options.clone() })?.into_runtime())
+}
+
 /// A runtime on a store that must be there and is only looked at: it makes nothing and waits for nobody.
 pub fn view(named: &str) -> anyhow::Result<Runtime> {
     Ok(read_only(named)?.into_runtime())

@@ -8,7 +8,7 @@ use super::save::{Piece, integer};
 use super::value::Value;
 use super::{RETURN_WAIT, TABLE_PATIENCE, schema};
 use crate::row_key;
-use crate::store_copy::{Contents, Filling, KeptAnswer};
+use crate::store_copy::{Contents, Filling, KeptAnswer, unfinished};
 use kernel::stored::Kind;
 use kernel::world::{Key, Row};
 use runtime::crash::around;
@@ -28,6 +28,19 @@ pub(crate) fn tenants(address: &Address) -> Result<Vec<String>, StoreFault> {
     let mut connection = Connection::open(address, TABLE_PATIENCE, RETURN_WAIT).map_err(fault)?;
     let found = connection.query(SQL, &[]).map_err(fault)?;
     found.iter().map(|found| Ok(found.text(0).map_err(fault)?.to_owned())).collect()
+}
+
+/// Refuses a database in which a copy has not ended: whoever backs it up would leave something out.
+pub(crate) fn demand_finished(address: &Address) -> Result<(), StoreFault> {
+    const SQL: &str = "SELECT max(l.idx) + 1 FROM writkeeper.ledger l JOIN writkeeper.head h ON h.number = l.number \
+                       WHERE h.size = 0";
+    let mut connection = Connection::open(address, TABLE_PATIENCE, RETURN_WAIT).map_err(fault)?;
+    let found = connection.query(SQL, &[]).map_err(fault)?;
+    let end = found.first().map(|found| found.optional(0)).transpose().map_err(fault)?.flatten();
+    match end.and_then(|end| u64::try_from(end).ok()) {
+        Some(end) => Err(unfinished(end)),
+        None => Ok(()),
+    }
 }
 
 /// A tenant of a database, as of one commit.

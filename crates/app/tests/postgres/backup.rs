@@ -89,3 +89,38 @@ fn an_interrupted_copy_goes_on_and_is_of_no_use_before() {
     let erased = server.sql("copied", "SELECT count(*) FROM writkeeper.ledger WHERE body IS NULL");
     assert_eq!(String::from_utf8_lossy(&erased.stdout).trim(), "1");
 }
+
+/// A tenant that has not arrived yet must not look like one that nobody has used.
+#[test]
+fn an_interrupted_restore_of_several_tenants_goes_on_and_is_of_no_use_before() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (desk, store, used) = (Desk::new(), server.database("back"), server.database("used"));
+    asks(&desk, "kept.db", "A", 0);
+    desk.says("bench-writer kept.db --tenant acme --silent --in-flight 4 --count 40", "", 0);
+    desk.says("store backup all.db --store kept.db", "", 0);
+    // What is refused writes nothing, also nothing of the other tenant.
+    asks(&desk, &used, "B", 0);
+    let refused = desk.run(&format!("store restore all.db --store {used}"), "");
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(65) && error.contains("is not empty: it has tenant `default`"), "{error}");
+    let heads = server.sql("used", "SELECT count(*) FROM writkeeper.ledger WHERE number <> 1");
+    assert_eq!(String::from_utf8_lossy(&heads.stdout).trim(), "0");
+    // The commits: records of the one tenant, records of the other one, its end, the end of the first one.
+    for crash in 1..=3 {
+        let after = [("WRITKEEPER_CRASH_AT", "store.transact.after:1")];
+        let killed = desk.run_with(&after, &format!("store restore all.db --store {store}"), "");
+        assert!(!killed.status.success(), "{crash}: {killed:?}");
+        for words in ["report", "store backup early.db", "serve --listen 127.0.0.1:0"] {
+            let early = desk.run(&format!("{words} --store {store}"), "");
+            let error = String::from_utf8_lossy(&early.stderr).into_owned();
+            assert!(!early.status.success() && error.contains("has not ended"), "{crash}, {words}: {error}");
+        }
+    }
+    desk.says(&format!("store restore all.db --store {store}"), "", 0);
+    let again = desk.run(&format!("store restore all.db --store {store}"), "");
+    assert_eq!(again.status.code(), Some(65), "{again:?}");
+    desk.says(&format!("store backup again.db --store {store}"), "", 0);
+    let sizes = server.sql("back", "SELECT tenant, size FROM writkeeper.head ORDER BY tenant");
+    let sizes = String::from_utf8_lossy(&sizes.stdout).into_owned();
+    assert!(sizes.contains("acme|") && sizes.contains("default|3"), "{sizes}");
+}

@@ -44,8 +44,17 @@ fn grows_again(desk: &Desk, store: &str, keys: &str, back: impl Fn(bool)) {
     std::fs::rename(&away, &keys).unwrap();
     let error = decides("B", 65);
     assert!(error.contains("STORE_BEHIND") && error.contains("another one than was signed"), "{error}");
+    // Nor does anything else change it, wherever its keys are said to be.
+    std::fs::rename(&keys, &away).unwrap();
+    let upkeep = desk.run(&format!("ledger hold audit --because x --store {store} --keys {}", away.display()), "");
+    let error = String::from_utf8_lossy(&upkeep.stderr).into_owned();
+    assert!(upkeep.status.code() == Some(65) && error.contains("STORE_BEHIND"), "{error}");
+    std::fs::rename(&away, &keys).unwrap();
     desk.says(&format!("ledger discontinue --because lost --store {store}"), "", 0);
     decides("G", 0);
+    // The declaration goes into backups like everything else.
+    desk.says(&format!("store backup after.db --store {store}"), "", 0);
+    assert_eq!(desk.says("report --store after.db", "", 0), desk.says(&format!("report --store {store}"), "", 0));
 }
 
 #[test]

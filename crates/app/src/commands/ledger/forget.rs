@@ -16,7 +16,7 @@ const PIECES: usize = 16;
 /// Records how long keys are kept, where that is said, and up to when they are forgotten; then removes their rows. If it is
 /// interrupted, the same command again removes what is left.
 pub fn run(site: &Site, keep: Option<&str>, because: &str) -> anyhow::Result<()> {
-    let runtime = store::open(&site.location)?;
+    let runtime = site.open()?;
     let tell = |upkeep| store::told(runtime.change(store::operator(), Act::Upkeep(upkeep)));
     if let Some(keep) = keep {
         let kept = duration("--keep", keep)?;

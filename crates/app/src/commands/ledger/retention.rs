@@ -48,7 +48,7 @@ struct Run {
 
 /// Erases what is wanted, run by run: each is recorded first, and its bodies are removed after that.
 pub fn run(site: &Site, wanted: &Wanted<'_>, because: &str) -> anyhow::Result<()> {
-    let runtime = store::open(&site.location)?;
+    let runtime = site.open()?;
     let end = match wanted.keep {
         Some(keep) => {
             let kept = duration("--keep", keep)?.micros();

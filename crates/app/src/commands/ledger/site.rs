@@ -5,6 +5,7 @@ use crate::store;
 use crate::terminal;
 use adapters::signer_file::FileSigner;
 use ledger::note::Note;
+use runtime::Runtime;
 use std::ops::Deref;
 use std::path::PathBuf;
 use writkeeper::signing::{SealedHead, SealedLedger, SigningSite};
@@ -34,8 +35,13 @@ impl Site {
 
     /// Of a store with its keys where someone says, or beside it.
     pub fn with(location: &str, folder: Option<PathBuf>) -> anyhow::Result<Site> {
+        if !writkeeper::is_server(location) {
+            store::place(location)?;
+        }
+        let (operator, mut options) = (store::operator(), store::options_of(location)?);
+        // Keys that are named also say whether the store has lost entries.
+        options.keys = folder.clone().or(options.keys);
         let folder = folder.unwrap_or_else(|| store::keys_beside(location));
-        let (operator, options) = (store::operator(), store::options_of(location)?);
         let inner = SigningSite { location: location.to_owned(), folder, operator, options };
         Ok(Site { inner, json: false, quiet: false })
     }
@@ -48,6 +54,11 @@ impl Site {
     /// The same, where nobody has to be told of a first key.
     pub fn quiet(location: &str) -> anyhow::Result<Site> {
         Ok(Site { quiet: true, ..Site::with(location, None)? })
+    }
+
+    /// The store, to write in. One that has lost entries which its keys have signed is refused.
+    pub fn open(&self) -> anyhow::Result<Runtime> {
+        store::open_as(&self.location, &self.inner.options)
     }
 
     /// Signs over everything that is committed, and keeps the checkpoint for exports.

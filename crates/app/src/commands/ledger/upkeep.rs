@@ -1,7 +1,7 @@
 //! Erasing bodies, and forbidding to.
 
 use super::Site;
-use crate::exit::InvalidData;
+use crate::exit::{InvalidData, UsageError};
 use crate::store;
 use crate::terminal::{GOOD, counted, paint, say};
 use kernel::change::Act;
@@ -151,6 +151,9 @@ impl Told {
 
 /// Forbids to erase.
 pub fn hold(site: &Site, name: &str, from: u64, to: Option<u64>, because: &str) -> anyhow::Result<()> {
+    if let Some(to) = to.filter(|to| *to <= from) {
+        return Err(UsageError(format!("from {from} to {to} there are no entries, so nothing would be held")).into());
+    }
     let event = done(site, Upkeep::Hold { hold: name.to_owned(), from, to, because: because.to_owned() })?;
     told(site, &event, "held")
 }
@@ -162,7 +165,7 @@ pub fn release(site: &Site, name: &str, because: &str) -> anyhow::Result<()> {
 }
 
 fn done(site: &Site, upkeep: Upkeep) -> anyhow::Result<Arc<Event>> {
-    let runtime = store::open(&site.location)?;
+    let runtime = site.open()?;
     store::told(runtime.change(store::operator(), Act::Upkeep(upkeep)))
 }
 

@@ -11,6 +11,7 @@ use runtime::ports::clock::Clock;
 use runtime::ports::store::StoreFault;
 use std::path::Path;
 use std::sync::Arc;
+use values::ids::TENANT_DEFAULT;
 use values::json::Json;
 use writkeeper::restored::{self, Unstarted};
 use writkeeper::{Keeper, OpenOptions};
@@ -37,10 +38,13 @@ pub fn restore(from: &Path, location: &str, json: bool) -> anyhow::Result<Exit> 
     for BackedUp { tenant, .. } in &written {
         let options = OpenOptions { tenant: Arc::from(tenant.as_str()), ..OpenOptions::default() };
         let view = Unstarted::of(Keeper::view_store(location, &options)?.as_ref()).map_err(store::unread)?;
-        let folder = restored::keys_of_tenant(location, tenant);
-        if let Err(loss) = restored::demand_covered(location, &folder, &view, true) {
-            lost.push(loss);
-        }
+        let covered = if tenant == TENANT_DEFAULT {
+            restored::demand_whole(location, Some(&store::keys_of(location)), &view).map(|_| ())
+        } else {
+            let folder = restored::keys_of_tenant(location, tenant);
+            restored::demand_covered(location, &folder, &view, true).map(|_| ())
+        };
+        lost.extend(covered.err());
     }
     let problems: Vec<String> = lost.into_iter().map(|loss| exit::sentence(&loss.into())).collect();
     told(&written, "restored", json, &problems)?;
