@@ -126,6 +126,23 @@ fn another_ledger_is_not_taken_for_the_one_that_was_handed_on() {
 }
 
 #[test]
+fn a_stream_that_lost_what_it_was_handed_on_is_noticed() {
+    let Some(mut nats) = Nats::start() else { return };
+    let (desk, relay) = (Desk::new(), format!("relay --nats {}", nats.url()));
+    desk.decide_many("first", 5);
+    desk.says("ledger checkpoint", "", 0);
+    let entries = desk.entries();
+    assert_eq!(handed_on(&desk, &relay), (entries, 0));
+    nats.kill();
+    nats.run();
+    assert_eq!(handed_on(&desk, &relay), (0, 0), "a server that starts again has it");
+    nats.lose_everything();
+    refused(&desk, &relay, &["were handed on, and the stream is new", "--from INDEX"]);
+    assert_eq!(handed_on(&desk, &format!("{relay} --from 0")), (entries, 0));
+    assert_eq!(nats.messages("WRITKEEPER"), entries);
+}
+
+#[test]
 fn every_tenant_is_handed_on_by_its_name() {
     let Some(nats) = Nats::start() else { return };
     let (desk, relay) = (Desk::new(), format!("relay --tenant acme --nats {}", nats.url()));

@@ -87,6 +87,15 @@ impl Link {
             Link::Kafka(link) => link.send(wave),
         }
     }
+
+    /// Whether it is known that there has never been an event.
+    fn is_new(&self) -> bool {
+        match self {
+            Link::Nats(link) => link.is_new(),
+            #[cfg(feature = "kafka")]
+            Link::Kafka(_) => false,
+        }
+    }
 }
 
 /// Where events go and from where.
@@ -215,7 +224,10 @@ impl Relay<'_> {
         while !self.is_stopped() {
             let Some(stream) = open.take() else {
                 match self.options.broker.connected().await {
-                    Ok(connected) => open = Some(connected),
+                    Ok(connected) => {
+                        self.demand_continued(&connected)?;
+                        open = Some(connected);
+                    }
                     Err(problem) if !self.may_try_again(&problem) => return self.give_up(),
                     Err(_) => {}
                 }
@@ -252,6 +264,16 @@ impl Relay<'_> {
             }
         }
         self.keep()
+    }
+
+    /// Refuses a stream that lacks what it was handed on before: it was removed, and whoever reads it would miss that.
+    fn demand_continued(&self, link: &Link) -> Result<(), Error> {
+        let next = self.tally.next;
+        if !link.is_new() || next <= self.options.from.unwrap_or_default() {
+            return Ok(());
+        }
+        let handed_on = counted(next, "entry");
+        Err(Error::OtherLedger(format!("{handed_on} of log `{}` were handed on, and the stream is new", self.origin)))
     }
 
     /// What comes next, of the log that this began with: after a restore another one may lie there.

@@ -55,6 +55,13 @@ impl Nats {
         }
     }
 
+    /// Starts again with nothing of what it had.
+    pub fn lose_everything(&mut self) {
+        self.kill();
+        std::fs::remove_dir_all(self.folder.path().join("jetstream")).unwrap();
+        self.run();
+    }
+
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }

@@ -31,6 +31,7 @@ pub(super) struct NatsLink {
     client: async_nats::Client,
     context: jetstream::Context,
     prefix: String,
+    is_new: bool,
 }
 
 impl NatsLink {
@@ -47,8 +48,14 @@ impl NatsLink {
         context.set_timeout(ACKNOWLEDGED_WITHIN);
         let config =
             Config { name: nats.stream.clone(), subjects: vec![format!("{}.>", nats.prefix)], ..Config::default() };
-        context.get_or_create_stream(config).await.map_err(|error| format!("stream: {error}"))?;
-        Ok(NatsLink { client, context, prefix: nats.prefix.clone() })
+        let stream = context.get_or_create_stream(config).await.map_err(|error| format!("stream: {error}"))?;
+        let is_new = stream.cached_info().state.last_sequence == 0;
+        Ok(NatsLink { client, context, prefix: nats.prefix.clone(), is_new })
+    }
+
+    /// Whether the stream has never had an event.
+    pub(super) fn is_new(&self) -> bool {
+        self.is_new
     }
 
     pub(super) async fn send(&self, wave: &[Outgoing]) -> Result<u64, String> {
