@@ -3,6 +3,8 @@
 use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, paint, say};
 use adapters::store_postgres::{Address, Settings, Tls, VERSION_TESTED};
+use writkeeper::Notice;
+use writkeeper::restored::KeysNotice;
 
 /// How much something matters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,11 +43,19 @@ pub fn look(location: &str) -> Database {
             // Its schema, what this role may do, and whether everything that was published is there.
             match store::looked_at(location) {
                 Err(error) => findings.push((Grade::Bad, format!("{error:#}"))),
-                Ok(notices) => {
-                    findings.extend(notices.into_iter().map(|notice| (Grade::Attention, notice.to_string())))
-                }
+                Ok(notices) => findings.extend(notices.into_iter().map(|notice| (grade(&notice), notice.to_string()))),
             }
             Database { location: location.to_owned(), version: Some(settings.version), findings }
+        }
+    }
+}
+
+/// A store that has lost entries decides nothing.
+fn grade(notice: &Notice) -> Grade {
+    match notice {
+        Notice::Keys(KeysNotice::Lost(_)) => Grade::Bad,
+        Notice::Keys(KeysNotice::KeysAbsent { .. } | KeysNotice::Unreadable { .. }) | Notice::ClockAhead { .. } => {
+            Grade::Attention
         }
     }
 }
