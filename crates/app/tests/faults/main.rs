@@ -15,6 +15,7 @@ mod failover;
 mod history;
 mod kill_loop;
 #[path = "../shared/nats.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
 mod nats;
 mod patroni;
 mod paused;
