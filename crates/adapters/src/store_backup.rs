@@ -3,7 +3,7 @@
 //! Tenants share nothing, so each is carried as of one commit of its own; those of a file as of the same commit.
 
 use crate::location::Location;
-use crate::store_copy::{Arrived, Copied, copy, forgotten, is_same, tenants};
+use crate::store_copy::{Arrived, Copied, copy, forgotten, is_same, size_of, tenants};
 use crate::store_postgres::demand_finished;
 use crate::store_sqlite::write_whole;
 use runtime::crash::around;
@@ -67,39 +67,34 @@ pub fn restore(
     }
 }
 
-/// Brings all tenants of a backup into a database, or those that an interrupted attempt left out. The first tenant can be
-/// used last: until then no service starts there.
+/// Brings all tenants of a backup into a database, or those that an interrupted attempt left out. Tenant `default` becomes
+/// usable last, and no service starts before.
 fn brought_back(
     (from, to): (&Location, &Location),
     clock: &Arc<dyn Clock>,
     heard: &mut dyn FnMut(u64, u64),
 ) -> Result<Vec<BackedUp>, StoreFault> {
     let (all, there) = (tenants(from)?, if to.is_there()? { tenants(to)? } else { Vec::new() });
+    let is_of_attempt =
+        |tenant: &String| Ok(tenant != TENANT_DEFAULT && all.contains(tenant) && is_same((from, to), tenant, clock)?);
     for tenant in &there {
-        if !all.contains(tenant) || !is_same((from, to), tenant, clock)? {
+        if !is_of_attempt(tenant)? || there.len() == all.len() {
             return Err(not_empty(to, tenant));
         }
     }
-    let (mut written, mut first) = (Vec::new(), None);
-    let rest = all.iter().filter(|tenant| *tenant != TENANT_DEFAULT);
-    for tenant in all.iter().filter(|tenant| *tenant == TENANT_DEFAULT).chain(rest) {
-        if there.contains(tenant) {
-            if tenant == TENANT_DEFAULT {
-                // It is finished last, so nothing was left out.
-                return Err(not_empty(to, tenant));
-            }
-            written.push(BackedUp { tenant: tenant.clone(), records: 0 });
-            continue;
-        }
-        let arrived = Arrived::of((from, to), tenant, clock.clone(), heard)?;
-        if tenant == TENANT_DEFAULT {
-            first = Some(arrived);
-        } else {
-            written.push(BackedUp { tenant: tenant.clone(), records: arrived.finish()?.records });
-        }
+    let arrived = |tenant: &str, heard: &mut dyn FnMut(u64, u64)| Arrived::of((from, to), tenant, clock.clone(), heard);
+    let has_default = all.iter().any(|tenant| tenant == TENANT_DEFAULT);
+    let default = has_default.then(|| arrived(TENANT_DEFAULT, heard)).transpose()?;
+    let mut written = Vec::new();
+    for tenant in all.into_iter().filter(|tenant| tenant != TENANT_DEFAULT) {
+        let records = match there.contains(&tenant) {
+            true => size_of(to, &tenant, clock)?,
+            false => arrived(&tenant, heard)?.finish()?.records,
+        };
+        written.push(BackedUp { tenant, records });
     }
-    if let Some(arrived) = first {
-        written.insert(0, BackedUp { tenant: TENANT_DEFAULT.to_owned(), records: arrived.finish()?.records });
+    if let Some(default) = default {
+        written.push(BackedUp { tenant: TENANT_DEFAULT.to_owned(), records: default.finish()?.records });
     }
     Ok(written)
 }

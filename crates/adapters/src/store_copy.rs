@@ -156,7 +156,8 @@ impl<'p> Arrived<'p> {
     }
 }
 
-fn size_of(place: &Location, tenant: &str, clock: &Arc<dyn Clock>) -> Result<u64, StoreFault> {
+/// How many records a usable tenant has.
+pub(crate) fn size_of(place: &Location, tenant: &str, clock: &Arc<dyn Clock>) -> Result<u64, StoreFault> {
     view_store(place, tenant, clock.clone(), OpenOptions::default())?.reader()?.size()
 }
 

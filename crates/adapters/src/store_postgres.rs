@@ -148,27 +148,28 @@ fn prepared(
     }
     let patience = line.saturating_add(SLACK).saturating_add(Duration::from_secs(30));
     let connected = || connect(address, patience, line, false);
-    waited_for(line, connected, |connection| {
+    let (connection, ()) = waited_for(line, connected, |connection| {
         let settings = settings::Settings::read(connection)?;
         settings.demand_usable()?;
         settings.demand_writable()?;
         schema::migrate(connection)?;
         connection.query(MAKE_HEAD, &[Value::Text(tenant)]).map_err(fault)?;
         first(connection)
-    })
+    })?;
+    Ok(connection)
 }
 
 /// Asks the first questions over a connection, and again over another one where the server went away in between.
-fn waited_for(
+fn waited_for<T>(
     line: Duration,
     connected: impl Fn() -> Result<Connection, StoreFault>,
-    ask: impl Fn(&mut Connection) -> Result<(), StoreFault>,
-) -> Result<Connection, StoreFault> {
+    ask: impl Fn(&mut Connection) -> Result<T, StoreFault>,
+) -> Result<(Connection, T), StoreFault> {
     let end = Moment::now() + RETURN_WAIT.min(line);
     loop {
         let mut connection = connected()?;
         match ask(&mut connection) {
-            Ok(()) => return Ok(connection),
+            Ok(found) => return Ok((connection, found)),
             Err(StoreFault::Unavailable(_)) if connection.is_broken() && Moment::now() < end => {
                 std::thread::sleep(RETURN_EVERY);
             }

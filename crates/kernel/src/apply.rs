@@ -78,7 +78,7 @@ fn tenant(command: &Command) -> Key {
 /// The refusal of a program that is older than what was judged here already.
 fn newer(world: &World, command: &Command, semantics: Semantics) -> Option<Outcome> {
     let row = world.tenant(&tenant(command))?;
-    let known = semantics.max(Semantics::WATCHFUL);
+    let known = semantics.max(Semantics::NEWER_ROWS);
     if row.semantics <= known.number() {
         return None;
     }
@@ -117,10 +117,10 @@ fn mark(world: &mut World, command: &Command, semantics: Semantics) {
 }
 
 /// The same for what programs of the first version would drop from rows.
-fn mark_watchful(world: &mut World, tenant: Key) {
+fn mark_newer_rows(world: &mut World, tenant: Key) {
     let mut row = world.tenant(&tenant).cloned().unwrap_or_default();
-    if row.semantics < Semantics::WATCHFUL.number() {
-        row.semantics = Semantics::WATCHFUL.number();
+    if row.semantics < Semantics::NEWER_ROWS.number() {
+        row.semantics = Semantics::NEWER_ROWS.number();
         world.put(tenant, Row::Tenant(row));
     }
 }

@@ -16,7 +16,7 @@ impl Semantics {
 
     /// What a program must know that goes on where idempotency keys were forgotten or monitors are in force. It judges as
     /// the first version does, but that one would drop what it does not know from the rows that it writes.
-    pub const WATCHFUL: Semantics = Semantics(FIRST_SEMANTICS + 1);
+    pub const NEWER_ROWS: Semantics = Semantics(FIRST_SEMANTICS + 1);
 
     /// A version that exists in tests only, so that they can carry a store over to it: here a duplicate counts as a
     /// failed attempt.
@@ -40,7 +40,7 @@ impl Semantics {
 
     /// Whether a duplicate counts as a failed attempt.
     pub(crate) fn counts_duplicates(self) -> bool {
-        self > Semantics::WATCHFUL
+        self > Semantics::NEWER_ROWS
     }
 }
 

@@ -67,11 +67,7 @@ pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
     if let Some(several) = senders.as_ref().filter(|senders| senders.len() > 1) {
         return Err(sent_by(id, several.iter().map(String::as_str)));
     }
-    let is_of_one = senders.is_some();
-    // Something has exactly this id: what only begins with it is another thing, whoever chose its name.
-    let is_there = minted.is_some() || senders.is_some_and(|senders| !senders.is_empty());
-    let whole = if is_there { format!("={id}") } else { text.to_owned() };
-    entry_among(reader, &whole, Meant { agent: None, only: minted, is_of_one })
+    entry_among(reader, text, Meant { agent: None, only: minted, is_of_one: senders.is_some() })
 }
 
 /// What the kernel minted under exactly this id, if it did: then no agent's own name for a proposal counts beside it.

@@ -4,7 +4,6 @@ use super::address::Address;
 use super::{READ_PATIENCE, RETURN_WAIT, connect, read, schema, settings, waited_for};
 use kernel::world::Key;
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,17 +18,16 @@ impl PostgresView {
     /// Looks at a tenant of the store in a database; `None` if only a writer can make its tables or bring them to this
     /// version.
     pub fn open(address: &Address, tenant: &str, line: Duration) -> Result<Option<PostgresView>, StoreFault> {
-        let is_current = Cell::new(false);
-        waited_for(
-            line,
-            || connect(address, READ_PATIENCE, line, false),
-            |connection| {
-                settings::Settings::read(connection)?.demand_usable()?;
-                is_current.set(schema::is_current(connection)?);
-                if is_current.get() { schema::demand_whole(connection, tenant) } else { Ok(()) }
-            },
-        )?;
-        if !is_current.get() {
+        let connected = || connect(address, READ_PATIENCE, line, false);
+        let (_, is_current) = waited_for(line, connected, |connection| {
+            settings::Settings::read(connection)?.demand_usable()?;
+            let is_current = schema::is_current(connection)?;
+            if is_current {
+                schema::demand_whole(connection, tenant)?;
+            }
+            Ok(is_current)
+        })?;
+        if !is_current {
             return Ok(None);
         }
         Ok(Some(PostgresView { address: address.clone(), tenant: Arc::from(tenant) }))
@@ -37,16 +35,9 @@ impl PostgresView {
 
     /// Whether there is a store in a database.
     pub fn exists(address: &Address) -> Result<bool, StoreFault> {
-        let is_there = Cell::new(false);
-        waited_for(
-            RETURN_WAIT,
-            || connect(address, READ_PATIENCE, RETURN_WAIT, false),
-            |connection| {
-                is_there.set(schema::is_there(connection)?);
-                Ok(())
-            },
-        )?;
-        Ok(is_there.get())
+        let connected = || connect(address, READ_PATIENCE, RETURN_WAIT, false);
+        let (_, is_there) = waited_for(RETURN_WAIT, connected, schema::is_there)?;
+        Ok(is_there)
     }
 }
 

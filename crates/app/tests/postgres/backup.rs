@@ -116,7 +116,8 @@ fn an_interrupted_restore_of_several_tenants_goes_on_and_is_of_no_use_before() {
             assert!(!early.status.success() && error.contains("has not ended"), "{crash}, {words}: {error}");
         }
     }
-    desk.says(&format!("store restore all.db --store {store}"), "", 0);
+    let told = desk.says(&format!("store restore all.db --json --store {store}"), "", 0);
+    assert!(told.contains("\"default\":3") && !told.contains("\"acme\":0"), "{told}");
     let again = desk.run(&format!("store restore all.db --store {store}"), "");
     assert_eq!(again.status.code(), Some(65), "{again:?}");
     desk.says(&format!("store backup again.db --store {store}"), "", 0);

@@ -198,8 +198,20 @@ fn receipt(call: &Call) -> Result<Reply, Problem> {
     }
     match own.or(asked) {
         Some(agent) => receipt_of_agent(call, agent, id),
-        None => proved(call, |signing, head| Ok(signing.receipts(head, &[id.to_owned()])?.pop())),
+        None => proved(call, |signing, head| {
+            let made = match signing.receipts(head, &[id.to_owned()]) {
+                // A program has whole ids: others that only begin with one are not meant.
+                Err(ambiguous @ Error::Ambiguous { .. }) => signing.receipts(head, &[whole(id)]).or(Err(ambiguous)),
+                made => made,
+            };
+            Ok(made?.pop())
+        }),
     }
+}
+
+/// A whole id, as people type one.
+fn whole(id: &str) -> String {
+    if id.starts_with('=') { id.to_owned() } else { format!("={id}") }
 }
 
 /// The receipt of what an agent sent, by its whole id.

@@ -3,7 +3,7 @@
 use super::{ChangeOutcome, because_missing, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentEvent, AgentRefusal, AgentRow, AgentStatus, Restriction, transition};
 use crate::apply::known::resource_row;
-use crate::apply::mark_watchful;
+use crate::apply::mark_newer_rows;
 use crate::apply::watching;
 use crate::canary::wordings;
 use crate::change::{Change, Registration};
@@ -144,7 +144,7 @@ pub(super) fn activate(
     // An amendment was made to the contract that was in force.
     row.amendments.clear();
     if !row.watched.is_empty() {
-        mark_watchful(world, key(change, Entity::Tenant));
+        mark_newer_rows(world, key(change, Entity::Tenant));
     }
     let standing = AgentStanding::of(name, &row);
     world.put(key(change, Entity::Contract(contract.digest.to_string())), contract_row(contract));

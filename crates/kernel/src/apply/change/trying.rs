@@ -3,7 +3,7 @@
 use super::registry::{conflict, contract_row, declare_resources, refused, unknown};
 use super::{ChangeOutcome, because_missing, key, step_refused};
 use crate::agent::{AgentEvent, transition};
-use crate::apply::mark_watchful;
+use crate::apply::mark_newer_rows;
 use crate::canary::{Canary, Share, apart, cannot_share, own_monitor, wordings};
 use crate::change::{Change, Trial};
 use crate::contract::Mode;
@@ -89,7 +89,7 @@ fn start(
     let own = |name: String| if apart.contains(&name) { own_monitor(&name) } else { name };
     let watched = wordings(&contract.contract).into_iter().map(|(name, wording)| (own(name), wording)).collect();
     row.canary = Some(Canary { contract: contract.digest, share, salt, since, by, because, apart, watched });
-    mark_watchful(world, key(change, Entity::Tenant));
+    mark_newer_rows(world, key(change, Entity::Tenant));
     let standing = AgentStanding::of(name, &row);
     world.put(key(change, Entity::Contract(contract.digest.to_string())), contract_row(contract));
     world.put(agent_key, Row::Agent(Box::new(row)));

@@ -2,7 +2,7 @@
 
 use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentStatus};
-use crate::apply::mark_watchful;
+use crate::apply::mark_newer_rows;
 use crate::change::Change;
 use crate::change::upkeep::Upkeep;
 use crate::escalation::EscalationState;
@@ -81,7 +81,7 @@ pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at:
             let before = row.forgettable(at);
             let row = TenantRow { keys_before: Some(before), ..row };
             world.put(key(change, Entity::Tenant), Row::Tenant(row));
-            mark_watchful(world, key(change, Entity::Tenant));
+            mark_newer_rows(world, key(change, Entity::Tenant));
             ChangeOutcome::done(Event::KeysForgotten { before })
         }
     }
@@ -96,7 +96,7 @@ fn keep_keys(world: &mut World, change: &Change, kept: Duration) -> ChangeOutcom
     }
     let row = TenantRow { keys_kept: Some(kept), ..tenant(world, change) };
     world.put(key(change, Entity::Tenant), Row::Tenant(row));
-    mark_watchful(world, key(change, Entity::Tenant));
+    mark_newer_rows(world, key(change, Entity::Tenant));
     ChangeOutcome::done(Event::KeysKept { kept })
 }
 
